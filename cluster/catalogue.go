@@ -1,0 +1,37 @@
+package cluster
+
+// Catalogue is the list of pathologies. configs embeds and checks the YAML
+// and hands it over.
+type Catalogue struct {
+	Pathologies []Pathology `yaml:"pathologies" json:"pathologies"`
+}
+
+// Pathology is one entry: ids are fixed, slugs are what labels.csv says.
+type Pathology struct {
+	ID        int                `yaml:"id" json:"id"`
+	Slug      string             `yaml:"slug" json:"slug"`
+	Name      string             `yaml:"name" json:"name"`
+	Symptom   string             `yaml:"symptom" json:"symptom"`
+	Colour    string             `yaml:"colour" json:"colour"`       // #RRGGBB
+	Signature map[string]float64 `yaml:"signature" json:"signature"` // feature name to expected z direction
+	Evidence  []Rule             `yaml:"evidence" json:"evidence"`
+	Causes    []RootCause        `yaml:"causes" json:"causes"`
+	Advice    []string           `yaml:"advice" json:"advice"` // ranked, testable
+}
+
+// Rule is an expression over features, context and evidence that confirms
+// (Weight > 0) or vetoes (Weight < 0) its pathology for a window.
+type Rule struct {
+	When   string  `yaml:"when" json:"when"` // expr-lang/expr, boolean
+	Says   string  `yaml:"says" json:"says"` // in words, for the report
+	Weight float64 `yaml:"weight" json:"weight"`
+}
+
+// RootCause is a cause to tell apart within a pathology. A window votes for
+// the cause whose expression holds; a cause whose facts are missing abstains.
+type RootCause struct {
+	ID     string `yaml:"id" json:"id"`
+	Name   string `yaml:"name" json:"name"`
+	When   string `yaml:"when" json:"when"`
+	Advice string `yaml:"advice" json:"advice"`
+}

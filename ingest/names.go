@@ -1,0 +1,62 @@
+package ingest
+
+// Names interns the strings of one Batch: hosts, devices, commands. The zero
+// value is ready; Name 0 is the empty string. A string is copied once, when
+// first seen. It belongs to its batch, so hostile logs with endless names
+// can't fill the memory of a run.
+type Names struct {
+	index map[string]Name
+	list  []string
+}
+
+// Intern gives the Name of b, which it copies if it is new.
+func (n *Names) Intern(b []byte) Name {
+	if len(b) == 0 {
+		return 0
+	}
+	if id, ok := n.index[string(b)]; ok {
+		return id
+	}
+	return n.add(string(b))
+}
+
+// InternString is Intern for a string.
+func (n *Names) InternString(s string) Name {
+	if s == "" {
+		return 0
+	}
+	if id, ok := n.index[s]; ok {
+		return id
+	}
+	return n.add(s)
+}
+
+func (n *Names) add(s string) Name {
+	if n.index == nil {
+		n.index = make(map[string]Name)
+		n.list = append(n.list[:0], "")
+	}
+	id := Name(len(n.list))
+	n.list = append(n.list, s)
+	n.index[s] = id
+	return id
+}
+
+// String is the text of a Name; one that is not of this table is empty.
+func (n *Names) String(id Name) string {
+	if int(id) < len(n.list) {
+		return n.list[id]
+	}
+	return ""
+}
+
+// Len is the number of names, the empty one included.
+func (n *Names) Len() int { return max(len(n.list), 1) }
+
+// List gives all names by number; the caller must not change it.
+func (n *Names) List() []string {
+	if len(n.list) == 0 {
+		return []string{""}
+	}
+	return n.list
+}

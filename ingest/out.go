@@ -1,0 +1,67 @@
+package ingest
+
+// Out is where a decoder puts what it reads: the rows of the chunk in hand,
+// the names they use, the fates of the lines, the bad ones.
+//
+// Position and Lineno are those of the line in hand (of block[0] for a
+// StreamDecoder); the rows that the helpers add carry Position.
+type Out struct {
+	Batch
+	Position int64
+	Lineno   int64
+}
+
+// Batch is the rows of a chunk and the account of its lines. Rows refer to
+// Names of the same batch.
+type Batch struct {
+	Events   []Event
+	Samples  []Sample
+	Evidence []Evidence
+	Names    Names
+	Tally    Tally
+	Rejected []Reject // the first KeptRejects
+}
+
+// Event adds an event that the line in hand completes, and counts that line.
+func (o *Out) Event(e Event) {
+	e.Position = o.Position
+	o.Events = append(o.Events, e)
+	o.Tally.Event++
+}
+
+// Sample adds a sample that the line in hand holds, and counts that line.
+func (o *Out) Sample(s Sample) {
+	s.Position = o.Position
+	o.Samples = append(o.Samples, s)
+	o.Tally.Event++
+}
+
+// Fact adds a piece of evidence without counting a line.
+func (o *Out) Fact(e Evidence) {
+	e.Position = o.Position
+	o.Evidence = append(o.Evidence, e)
+}
+
+// Note counts the line in hand as one that holds no data.
+func (o *Out) Note() { o.Tally.Notes++ }
+
+// Reject counts the line in hand as bad and keeps its head.
+func (o *Out) Reject(line []byte, reason string) {
+	o.Tally.Add(FateRejected, reason, 1)
+	o.keep(Reject{Position: o.Position, Line: o.Lineno, Reason: reason, Text: string(line[:min(len(line), RejectTextBytes)])})
+}
+
+// Count gives n lines seen earlier a fate (a queued I/O's line when it is
+// merged, completed or left unpaired at the end).
+func (o *Out) Count(f Fate, reason string, n int64) { o.Tally.Add(f, reason, n) }
+
+func (o *Out) keep(r Reject) {
+	if len(o.Rejected) < KeptRejects {
+		o.Rejected = append(o.Rejected, r)
+	}
+}
+
+// Reset empties a batch for reuse; the rows' memory is kept, the names are not.
+func (b *Batch) Reset() {
+	*b = Batch{Events: b.Events[:0], Samples: b.Samples[:0], Evidence: b.Evidence[:0]}
+}
