@@ -42,7 +42,7 @@ const SniffBytes = 4096
 type Source struct {
 	Path    string // as given; for messages and for names in it, never for content
 	ID      string // 32 hex digits: the input's identity
-	Head    []byte // the first decompressed bytes, at most SniffBytes
+	Head    []byte // the first decompressed bytes, at most SniffBytes, without a byte order mark
 	Host    string // host for rows whose content names none; never empty
 	Options Options
 }
@@ -56,6 +56,8 @@ type LineDecoder interface {
 
 // LinesDecoder decodes lines in their order. Fates may be given later (a
 // queued I/O becomes an event when it completes): End settles what is open.
+// The names of out start anew with each chunk: what a decoder keeps from line
+// to line is text, never a Name.
 type LinesDecoder interface {
 	Line(line []byte, out *Out)
 	End(out *Out)
@@ -64,7 +66,10 @@ type LinesDecoder interface {
 // StreamDecoder takes what it can of block, the input's next bytes, and says
 // how many it took; the rest comes again with more behind it. final says
 // that nothing follows. out.Position and out.Lineno stand at block[0]. It
-// counts its own lines (records) by out.Tally.Lines.
+// counts its own lines (records) by out.Tally.Lines. It should stop before a
+// record that begins at or beyond out.Limit, the end of the chunk, so that a
+// record stands in the chunk in which it begins; one call may take no record at
+// all. As for lines, what it keeps from call to call is text, never a Name.
 type StreamDecoder interface {
 	Decode(block []byte, final bool, out *Out) (took int)
 	End(out *Out)
@@ -72,6 +77,9 @@ type StreamDecoder interface {
 
 // MaxLine bounds a line in bytes; a longer one is a reject ("line-too-long").
 const MaxLine = 1 << 20
+
+// MaxRecord bounds what a StreamDecoder may leave untaken in bytes.
+const MaxRecord = 64 << 20
 
 var shelf struct {
 	sync.Mutex

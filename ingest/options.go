@@ -1,6 +1,7 @@
 package ingest
 
-// Options are what a user may say about the inputs.
+// Options are what a user may say about the inputs. Zero sizes, zone and
+// interval mean those of DefaultOptions.
 type Options struct {
 	Format      string  `mapstructure:"format"`       // force one format; empty: by content
 	Host        string  `mapstructure:"host"`         // host for inputs that name none
@@ -17,3 +18,28 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{Zone: "UTC", Interval: "1s", ReadBytes: 1 << 20, ChunkBytes: 64 << 20, Expand: 1000}
 }
+
+// filled gives the options with the defaults in place of zero sizes.
+func (o Options) filled() Options {
+	d := DefaultOptions()
+	if o.Zone == "" {
+		o.Zone = d.Zone
+	}
+	if o.Interval == "" {
+		o.Interval = d.Interval
+	}
+	if o.ReadBytes <= 0 {
+		o.ReadBytes = d.ReadBytes
+	}
+	if o.ChunkBytes <= 0 {
+		o.ChunkBytes = d.ChunkBytes
+	}
+	if o.Expand <= 0 {
+		o.Expand = d.Expand
+	}
+	o.ReadBytes = min(o.ReadBytes, maxReadBytes)
+	return o
+}
+
+// maxReadBytes bounds the memory that a mistaken read size can ask for.
+const maxReadBytes = 64 << 20

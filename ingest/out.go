@@ -4,11 +4,13 @@ package ingest
 // the names they use, the fates of the lines, the bad ones.
 //
 // Position and Lineno are those of the line in hand (of block[0] for a
-// StreamDecoder); the rows that the helpers add carry Position.
+// StreamDecoder); the rows that the helpers add carry Position. Limit is the
+// end of the chunk in hand, for a StreamDecoder.
 type Out struct {
 	Batch
 	Position int64
 	Lineno   int64
+	Limit    int64
 }
 
 // Batch is the rows of a chunk and the account of its lines. Rows refer to
@@ -58,6 +60,44 @@ func (o *Out) Count(f Fate, reason string, n int64) { o.Tally.Add(f, reason, n) 
 func (o *Out) keep(r Reject) {
 	if len(o.Rejected) < KeptRejects {
 		o.Rejected = append(o.Rejected, r)
+	}
+}
+
+// Append adds the rows and the account of another batch behind those of b. The
+// names get the numbers that they would have if b had seen all lines itself.
+func (b *Batch) Append(o *Batch) {
+	list := o.Names.List()
+	number := make([]Name, len(list))
+	same := true
+	for i, s := range list {
+		number[i] = b.Names.InternString(s)
+		same = same && number[i] == Name(i)
+	}
+	events, samples, facts := len(b.Events), len(b.Samples), len(b.Evidence)
+	b.Events = append(b.Events, o.Events...)
+	b.Samples = append(b.Samples, o.Samples...)
+	b.Evidence = append(b.Evidence, o.Evidence...)
+	if !same {
+		for i := events; i < len(b.Events); i++ {
+			e := &b.Events[i]
+			e.Host, e.Device, e.Comm = number[e.Host], number[e.Device], number[e.Comm]
+			e.File, e.Cgroup = number[e.File], number[e.Cgroup]
+		}
+		for i := samples; i < len(b.Samples); i++ {
+			s := &b.Samples[i]
+			s.Host, s.Device = number[s.Host], number[s.Device]
+		}
+		for i := facts; i < len(b.Evidence); i++ {
+			e := &b.Evidence[i]
+			e.Host, e.Device, e.Name, e.Text = number[e.Host], number[e.Device], number[e.Name], number[e.Text]
+		}
+	}
+	b.Tally.Merge(o.Tally)
+	for _, r := range o.Rejected {
+		if len(b.Rejected) == KeptRejects {
+			break
+		}
+		b.Rejected = append(b.Rejected, r)
 	}
 }
 

@@ -1,0 +1,60 @@
+package ingest
+
+// Chunk is the rows of the lines that start in one fixed span of an input's
+// decompressed bytes: chunk k holds [k x ChunkBytes, (k+1) x ChunkBytes). It is
+// the same whatever the workers and the size of reads. A span in which no line
+// starts has no chunk.
+type Chunk struct {
+	Input  Input
+	ID     string // identity of the input
+	Format string
+	Number int64
+	Final  bool // the input has passed its end: it will not change when the input grows
+	*Batch      // rows, names and the account of its lines; reused after emit
+}
+
+// Report is what became of one input.
+type Report struct {
+	Path            string `json:"path"`
+	ID              string `json:"id"`         // identity, 32 hex digits
+	HeadBytes       int    `json:"head_bytes"` // that the identity was taken from
+	Host            string `json:"host"`       // for rows whose content names none
+	Format          string `json:"format"`
+	Compression     string `json:"compression"`
+	CompressedBytes int64  `json:"compressed_bytes"` // as stored
+	Bytes           int64  `json:"bytes"`            // decompressed
+	Chunks          int    `json:"chunks"`
+	Tally           Tally  `json:"tally"`
+	Torn            string `json:"torn,omitempty"`    // the damage at which the input ends, as a name
+	Problem         string `json:"problem,omitempty"` // why it was not read, or not to its end, in words
+	Events          int64  `json:"events"`
+	Samples         int64  `json:"samples"`
+	Evidence        int64  `json:"evidence"`
+	FirstNS         int64  `json:"first_ns"` // earliest start; 0 without events and samples
+	LastNS          int64  `json:"last_ns"`  // latest completion
+}
+
+// add counts a chunk that is complete.
+func (r *Report) add(b *Batch) {
+	r.Chunks++
+	r.Tally.Merge(b.Tally)
+	fresh := r.Events+r.Samples == 0
+	r.Events += int64(len(b.Events))
+	r.Samples += int64(len(b.Samples))
+	r.Evidence += int64(len(b.Evidence))
+	span := func(from, to int64) {
+		if fresh {
+			r.FirstNS, r.LastNS, fresh = from, to, false
+			return
+		}
+		r.FirstNS, r.LastNS = min(r.FirstNS, from), max(r.LastNS, to)
+	}
+	for i := range b.Events {
+		e := &b.Events[i]
+		span(e.StartNS(), e.TimeNS)
+	}
+	for i := range b.Samples {
+		s := &b.Samples[i]
+		span(s.TimeNS-s.IntervalNS, s.TimeNS)
+	}
+}

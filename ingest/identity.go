@@ -1,0 +1,142 @@
+package ingest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// IdentityBytes is the most of an input that its identity is taken from.
+const IdentityBytes = 64 << 10
+
+// Identity is the ID of an input whose first decompressed bytes, at most
+// IdentityBytes, are head: 32 hex digits of their SHA-256. With len(head) it
+// tells a grown, renamed or recompressed copy again.
+func Identity(head []byte) string {
+	sum := sha256.Sum256(head)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Identify gives the identity of an input without reading it whole: that of
+// its first n decompressed bytes, of IdentityBytes if n is 0. bytes is how
+// many it has of these. The standard input can't be identified and then read.
+func Identify(in Input, o Options, n int) (id string, bytes int, err error) {
+	if n <= 0 || n > IdentityBytes {
+		n = IdentityBytes
+	}
+	o = o.filled()
+	f, err := in.Open()
+	if err != nil {
+		return "", 0, fmt.Errorf("ingest: opening %s: %w", in.Path, err)
+	}
+	defer f.Close()
+	flow, err := newInflow(f, o)
+	if err != nil {
+		return "", 0, fmt.Errorf("ingest: reading %s: %w", in.Path, err)
+	}
+	defer flow.close()
+	head := make([]byte, n)
+	got, err := flow.fill(head, o.ReadBytes)
+	if err != nil && err != io.EOF {
+		return "", 0, fmt.Errorf("ingest: reading %s: %w", in.Path, err)
+	}
+	return Identity(head[:got]), got, nil
+}
+
+// FormatNamed gives the format of a name; the error lists the names there are.
+func FormatNamed(name string) (Format, error) {
+	var names []string
+	for _, f := range Formats() {
+		if f.Name == name {
+			return f, nil
+		}
+		names = append(names, f.Name)
+	}
+	return Format{}, fmt.Errorf("ingest: no format %q; there are: %s", name, strings.Join(names, ", "))
+}
+
+// Choose gives the one format that claims head most surely, or the problem in
+// words: nothing claims it, or several do.
+func Choose(head []byte, path string) (f Format, problem string) {
+	if len(head) == 0 {
+		return Format{}, "empty"
+	}
+	best := 0
+	var claim []Format
+	for _, f := range Formats() {
+		switch s := f.Sniff(head, path); {
+		case s <= 0 || s < best:
+		case s == best:
+			claim = append(claim, f)
+		default:
+			best, claim = s, append(claim[:0], f)
+		}
+	}
+	switch len(claim) {
+	case 1:
+		return claim[0], ""
+	case 0:
+		if what := kindOf(head); what != "" {
+			return Format{}, what
+		}
+		return Format{}, "no format claims this input; say --format if you know it"
+	}
+	var names []string
+	for _, f := range claim {
+		names = append(names, f.Name)
+	}
+	return Format{}, "these formats claim this input: " + strings.Join(names, ", ") + "; say --format"
+}
+
+// kinds are files that are no logs, by magic bytes at an offset, and what to
+// tell whoever handed one in.
+var kinds = []struct {
+	at    int
+	magic string
+	words string
+}{
+	{0, "\x89PNG\r\n\x1a\n", "a picture (PNG), not a log"},
+	{0, "\xff\xd8\xff", "a picture (JPEG), not a log"},
+	{0, "GIF8", "a picture (GIF), not a log"},
+	{0, "BM", "a picture (BMP), not a log"},
+	{0, "II*\x00", "a picture (TIFF), not a log"},
+	{0, "MM\x00*", "a picture (TIFF), not a log"},
+	{8, "WEBP", "a picture (WebP), not a log"},
+	{8, "WAVE", "a sound (WAV), not a log"},
+	{4, "ftyp", "a film or picture (MP4, HEIF), not a log"},
+	{0, "%PDF-", "a PDF document, not a log"},
+	{0, "\x7fELF", "a program (ELF), not a log"},
+	{0, "MZ", "a program (Windows), not a log"},
+	{0, "PAR1", "a Parquet file, not a log"},
+	{0, "SQLite format 3\x00", "an SQLite database, not a log"},
+	{0, "PK\x03\x04", "a zip archive (or office document): unpack it first"},
+	{0, "7z\xbc\xaf\x27\x1c", "a 7-Zip archive: unpack it first"},
+	{0, "\xfd7zXZ\x00", "compressed with xz: unpack it first"},
+	{0, "BZh", "compressed with bzip2: unpack it first"},
+	{0, "\x04\x22\x4d\x18", "compressed with lz4: unpack it first"},
+	{0, "\x1f\x8b", "compressed twice: unpack it first"},
+	{0, "\x28\xb5\x2f\xfd", "compressed twice: unpack it first"},
+	{257, "ustar", "a tar archive: unpack it first"},
+	{0, "\xff\xfe", "UTF-16 text: convert it to UTF-8"},
+	{0, "\xfe\xff", "UTF-16 text: convert it to UTF-8"},
+}
+
+// kindOf says what a file that no format claims is, "" if it is text.
+func kindOf(head []byte) string {
+	nul := bytes.IndexByte(head, 0) >= 0
+	for _, k := range kinds {
+		if len(head) < k.at+len(k.magic) || string(head[k.at:k.at+len(k.magic)]) != k.magic {
+			continue
+		}
+		if len(k.magic) > 2 || nul { // two letters alone may begin a text
+			return k.words
+		}
+	}
+	if nul {
+		return "binary data of a kind that no format claims, not a log"
+	}
+	return ""
+}

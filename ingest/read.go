@@ -1,0 +1,372 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// Read reads one input to its end and hands its rows on, chunk by chunk.
+//
+// workers goroutines decode blocks of lines at once where the format allows it
+// (Format.Line); what emit sees does not depend on their number. emit is
+// called from the caller's goroutine, in the order of the chunks, and must not
+// keep the chunk's rows.
+//
+// What is wrong with the input (nothing claims it, it is a picture, it is
+// torn) stands in the report. Errors are a failed read, a failed emit, a done
+// context and an unknown Options.Format.
+func Read(ctx context.Context, in Input, o Options, workers int, emit func(*Chunk) error) (Report, error) {
+	r := reader{o: o.filled(), in: in, emit: emit, workers: max(workers, 1), bomb: bombBytes}
+	r.rep.Path = in.Path
+	err := r.read(ctx)
+	if err != nil {
+		err = fmt.Errorf("ingest: reading %s: %w", in.Path, err)
+	}
+	return r.rep, err
+}
+
+// reader is one Read.
+type reader struct {
+	o       Options
+	in      Input
+	emit    func(*Chunk) error
+	workers int
+	bomb    int64
+	rep     Report
+	out     *Out // the chunk in hand
+	number  int64
+	open    bool
+}
+
+func (r *reader) read(ctx context.Context) error {
+	var forced Format
+	if r.o.Format != "" {
+		var err error
+		if forced, err = FormatNamed(r.o.Format); err != nil {
+			return err
+		}
+	}
+	file, err := r.in.Open()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	flow, err := newInflow(file, r.o)
+	if err != nil {
+		return err
+	}
+	flow.bomb = r.bomb
+	defer func() { flow.close() }()
+	defer func() {
+		r.rep.CompressedBytes, r.rep.Bytes = flow.from.n, flow.expanded
+		r.rep.Compression, r.rep.Torn = flow.compression, flow.torn
+	}()
+
+	head := make([]byte, IdentityBytes)
+	n, err := flow.fill(head, r.o.ReadBytes)
+	if err != nil && err != io.EOF {
+		return r.problem(err)
+	}
+	head = head[:n]
+	r.rep.HeadBytes, r.rep.ID = n, Identity(head)
+	src := Source{Path: r.in.Path, ID: r.rep.ID, Head: bytes.TrimPrefix(head[:min(n, SniffBytes)], bom), Host: r.host(), Options: r.o}
+	r.rep.Host = src.Host
+
+	f, problem := Choose(src.Head, src.Path)
+	switch {
+	case n == 0 && flow.torn != "":
+		r.rep.Problem = "nothing could be decompressed: " + flow.torn
+		return nil
+	case n == 0:
+		r.rep.Problem = "empty"
+		return nil
+	case forced.Name != "":
+		f = forced
+	case problem != "":
+		r.rep.Problem = problem
+		return nil
+	}
+	r.rep.Format = f.Name
+
+	r.out = outPool.Get().(*Out)
+	defer func() {
+		r.out.Reset()
+		outPool.Put(r.out)
+	}()
+	c := &cutter{flow: flow, head: head, size: r.o.ReadBytes, chunk: r.o.ChunkBytes}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wait func() error
+	switch {
+	case f.Stream != nil:
+		wait, err = r.stream(ctx, f, &src, c)
+	case f.Lines != nil:
+		wait, err = r.serial(ctx, f, &src, c)
+	default:
+		wait, err = r.parallel(ctx, f, &src, c)
+	}
+	if wait == nil {
+		return err
+	}
+	if err != nil {
+		cancel()
+		if werr := wait(); werr != nil && !errors.Is(werr, context.Canceled) {
+			err = werr
+		}
+		return r.problem(err)
+	}
+	if t := &r.rep.Tally; t.Accounted() != t.Lines {
+		return fmt.Errorf("internal: fates do not sum: %d lines, %d fates of format %s", t.Lines, t.Accounted(), f.Name)
+	}
+	return nil
+}
+
+// bom is the byte order mark that some editors put before UTF-8 text.
+var bom = []byte("\xef\xbb\xbf")
+
+// outPool keeps the memory of chunks between inputs.
+var outPool = sync.Pool{New: func() any { return new(Out) }}
+
+// host is the host for rows whose content names none.
+func (r *reader) host() string {
+	switch {
+	case r.in.Host != "":
+		return r.in.Host
+	case r.o.Host != "":
+		return r.o.Host
+	}
+	return "input-" + r.rep.ID[:8]
+}
+
+// problem turns what is the input's own fault into words of the report.
+func (r *reader) problem(err error) error {
+	var bomb errBomb
+	var large errRecord
+	if errors.As(err, &bomb) || errors.As(err, &large) {
+		r.rep.Problem = err.Error()
+		return nil
+	}
+	return err
+}
+
+// errRecord says that a StreamDecoder found no end of a record.
+type errRecord struct{ pos int64 }
+
+func (e errRecord) Error() string {
+	return fmt.Sprintf("a record at byte %d is longer than %d bytes", e.pos, MaxRecord)
+}
+
+// begin makes chunk the one in hand.
+func (r *reader) begin(chunk int64) error {
+	if r.open && r.number != chunk {
+		if err := r.finish(true); err != nil {
+			return err
+		}
+	}
+	r.number, r.open = chunk, true
+	r.out.Limit = (chunk + 1) * r.o.ChunkBytes
+	return nil
+}
+
+// finish hands on the chunk in hand, if there is one.
+func (r *reader) finish(final bool) error {
+	if !r.open {
+		return nil
+	}
+	r.open = false
+	if r.in.Duplicate {
+		r.out.Batch.duplicate()
+	}
+	r.rep.add(&r.out.Batch)
+	var err error
+	if !r.in.Duplicate {
+		err = r.emit(&Chunk{Input: r.in, ID: r.rep.ID, Format: r.rep.Format, Number: r.number, Final: final, Batch: &r.out.Batch})
+	}
+	r.out.Reset()
+	return err
+}
+
+// duplicate gives all lines of a batch the fate of an input that was read
+// before.
+func (b *Batch) duplicate() {
+	lines := b.Tally.Lines
+	b.Reset()
+	b.Tally = Tally{Lines: lines, Duplicate: lines}
+}
+
+// end gives the rest of the input's lines their fates and hands on the last
+// chunk. An error of reading comes first: without its end an input has no
+// last chunk.
+func (r *reader) end(wait func() error, settle func(*Out)) error {
+	if err := wait(); err != nil {
+		return err
+	}
+	if settle != nil && r.open {
+		settle(r.out)
+	}
+	return r.finish(false)
+}
+
+// serial decodes lines in their order.
+func (r *reader) serial(ctx context.Context, f Format, src *Source, c *cutter) (func() error, error) {
+	dec, err := f.Lines(src)
+	if err != nil {
+		return nil, err
+	}
+	return r.inOrder(ctx, dec, dec.End, c)
+}
+
+func (r *reader) inOrder(ctx context.Context, dec LineDecoder, settle func(*Out), c *cutter) (func() error, error) {
+	blocks := make(chan *block, 4)
+	wait := pump(ctx, c.lines, blocks)
+	for b := range blocks {
+		if err := r.begin(b.chunk); err != nil {
+			return wait, err
+		}
+		decode(dec, b, r.out)
+		b.free()
+	}
+	return wait, r.end(wait, settle)
+}
+
+// parallel decodes blocks of lines at once and joins them in their order.
+func (r *reader) parallel(ctx context.Context, f Format, src *Source, c *cutter) (func() error, error) {
+	dec, err := f.Line(src)
+	if err != nil {
+		return nil, err
+	}
+	if r.workers == 1 || r.rep.HeadBytes < IdentityBytes {
+		return r.inOrder(ctx, dec, nil, c)
+	}
+	jobs := make(chan *block, 2*r.workers)
+	order := make(chan *block, 2*r.workers)
+	var group sync.WaitGroup
+	for range r.workers {
+		group.Go(func() {
+			for b := range jobs {
+				if b.out == nil {
+					b.out = new(Out)
+				}
+				decode(dec, b, b.out)
+				close(b.done)
+			}
+		})
+	}
+	cut := func(send func(*block) error) error {
+		return c.lines(func(b *block) error {
+			b.done = make(chan struct{})
+			return send(b)
+		})
+	}
+	pumped := pump(ctx, cut, jobs, order)
+	wait := func() error {
+		err := pumped()
+		group.Wait()
+		return err
+	}
+	for b := range order {
+		<-b.done
+		if err := r.begin(b.chunk); err != nil {
+			return wait, err
+		}
+		r.out.Append(&b.out.Batch)
+		b.free()
+	}
+	return wait, r.end(wait, nil)
+}
+
+// decode decodes the lines of a block.
+func decode(dec LineDecoder, b *block, out *Out) {
+	out.Tally.Lines += b.lines
+	if b.fault != "" {
+		out.Position, out.Lineno = b.pos, b.line
+		out.Reject(b.data, b.fault)
+		return
+	}
+	data, pos, lineno := b.data, b.pos, b.line
+	nul := bytes.IndexByte(data, 0) >= 0
+	for len(data) > 0 {
+		line, took := data, len(data)
+		if nl := bytes.IndexByte(data, '\n'); nl >= 0 {
+			line, took = data[:nl], nl+1
+		}
+		if n := len(line); n > 0 && line[n-1] == '\r' {
+			line = line[:n-1]
+		}
+		if pos == 0 {
+			line = bytes.TrimPrefix(line, bom)
+		}
+		out.Position, out.Lineno = pos, lineno
+		if nul && bytes.IndexByte(line, 0) >= 0 {
+			out.Reject(line, "nul-byte")
+		} else {
+			dec.Line(line, out)
+		}
+		data = data[took:]
+		pos += int64(took)
+		lineno++
+	}
+}
+
+// stream decodes binary records, or JSON, with what was not taken carried on.
+func (r *reader) stream(ctx context.Context, f Format, src *Source, c *cutter) (func() error, error) {
+	dec, err := f.Stream(src)
+	if err != nil {
+		return nil, err
+	}
+	blocks := make(chan *block, 4)
+	wait := pump(ctx, c.stream, blocks)
+	var carry []byte
+	pos, line, need := int64(0), int64(1), 0
+	take := func(final bool) error {
+		for len(carry) > 0 {
+			if err := r.begin(pos / r.o.ChunkBytes); err != nil {
+				return err
+			}
+			r.out.Position, r.out.Lineno = pos, line
+			took := dec.Decode(carry, final, r.out)
+			if took < 0 || took > len(carry) {
+				return fmt.Errorf("internal: format %s took %d of %d bytes", f.Name, took, len(carry))
+			}
+			if took == 0 {
+				break
+			}
+			line += int64(bytes.Count(carry[:took], []byte{'\n'}))
+			pos += int64(took)
+			carry = carry[:copy(carry, carry[took:])]
+		}
+		// A record that is not whole is not asked for again until twice as much
+		// is there: the work stays in proportion to the input.
+		need = 2 * len(carry)
+		if len(carry) >= MaxRecord {
+			return errRecord{pos: pos}
+		}
+		return nil
+	}
+	for b := range blocks {
+		carry = append(carry, b.data...)
+		b.free()
+		if len(carry) < need {
+			continue
+		}
+		if err := take(false); err != nil {
+			return wait, err
+		}
+	}
+	if err := wait(); err != nil {
+		return wait, err
+	}
+	if err := take(true); err != nil {
+		return wait, err
+	}
+	if len(carry) > 0 {
+		r.out.Tally.Lines++
+		r.out.Position, r.out.Lineno = pos, line
+		r.out.Reject(carry, "torn-record")
+	}
+	return wait, r.end(wait, dec.End)
+}

@@ -1,0 +1,454 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Three formats of the tests alone: lines "t NAME NUMBER" without memory, lines
+// "+NAME NUMBER" and "-NAME" that make an event in pairs, and a stream of
+// records "<NAME NUMBER>".
+var (
+	_ = Register(Format{Name: "test-line", Doc: "test", Sniff: prefix("t "),
+		Line: func(*Source) (LineDecoder, error) { return testLine{}, nil }})
+	_ = Register(Format{Name: "test-pairs", Doc: "test", Sniff: prefix("+"),
+		Lines: func(*Source) (LinesDecoder, error) { return &testPairs{open: map[string]int64{}}, nil }})
+	_ = Register(Format{Name: "test-stream", Doc: "test", Sniff: prefix("<"),
+		Stream: func(*Source) (StreamDecoder, error) { return testStream{}, nil }})
+	_ = Register(Format{Name: "test-tie-a", Doc: "test", Sniff: prefix("tie"),
+		Line: func(*Source) (LineDecoder, error) { return testLine{}, nil }})
+	_ = Register(Format{Name: "test-tie-b", Doc: "test", Sniff: prefix("tie"),
+		Line: func(*Source) (LineDecoder, error) { return testLine{}, nil }})
+)
+
+func prefix(p string) func([]byte, string) int {
+	return func(head []byte, _ string) int {
+		if bytes.HasPrefix(head, []byte(p)) {
+			return 2
+		}
+		return 0
+	}
+}
+
+type testLine struct{}
+
+func (testLine) Line(line []byte, out *Out) {
+	f := strings.Fields(string(line))
+	if len(f) == 0 {
+		out.Note()
+		return
+	}
+	if len(f) != 3 || f[0] != "t" {
+		out.Reject(line, "bad-line")
+		return
+	}
+	n, err := strconv.ParseInt(f[2], 10, 64)
+	if err != nil {
+		out.Reject(line, "bad-number")
+		return
+	}
+	e := NewEvent()
+	e.TimeNS, e.Device = n, out.Names.InternString(f[1])
+	out.Event(e)
+}
+
+type testPairs struct{ open map[string]int64 }
+
+func (d *testPairs) Line(line []byte, out *Out) {
+	if len(line) == 0 {
+		out.Note()
+		return
+	}
+	name, number, _ := strings.Cut(string(line[1:]), " ")
+	switch line[0] {
+	case '+':
+		n, _ := strconv.ParseInt(number, 10, 64)
+		if _, ok := d.open[name]; ok {
+			out.Count(FateUnpaired, "twice", 1)
+		}
+		d.open[name] = n
+	case '-':
+		n, ok := d.open[name]
+		if !ok {
+			out.Count(FateUnpaired, "no-start", 1)
+			return
+		}
+		delete(d.open, name)
+		out.Count(FateEvent, "", 1)
+		e := NewEvent()
+		e.TimeNS, e.Device = n, out.Names.InternString(name)
+		out.Event(e)
+	default:
+		out.Reject(line, "bad-line")
+	}
+}
+
+func (d *testPairs) End(out *Out) {
+	out.Count(FateUnpaired, "open", int64(len(d.open)))
+}
+
+type testStream struct{}
+
+func (testStream) Decode(block []byte, final bool, out *Out) int {
+	took, start := 0, out.Position
+	for out.Position = start; out.Position < out.Limit; out.Position = start + int64(took) {
+		end := bytes.IndexByte(block[took:], '>')
+		if end < 0 {
+			break
+		}
+		record := block[took : took+end+1]
+		took += end + 1
+		out.Tally.Lines++
+		name, number, ok := strings.Cut(string(bytes.Trim(record, "<>\n")), " ")
+		n, err := strconv.ParseInt(number, 10, 64)
+		if !ok || err != nil {
+			out.Reject(record, "bad-record")
+			continue
+		}
+		s := NewSample()
+		s.TimeNS, s.Device = n, out.Names.InternString(name)
+		out.Sample(s)
+	}
+	return took
+}
+
+func (testStream) End(*Out) {}
+
+// dump is all that a read gives, as text.
+type dump struct {
+	rep    Report
+	text   string // every row in order, names resolved, without the chunks
+	chunks string // the same, chunk by chunk
+}
+
+func readAll(t *testing.T, data []byte, o Options, workers int) dump {
+	t.Helper()
+	var d dump
+	var text, chunks strings.Builder
+	in := Input{Path: "in", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
+	rep, err := Read(context.Background(), in, o, workers, func(c *Chunk) error {
+		var rows strings.Builder
+		for _, e := range c.Events {
+			fmt.Fprintf(&rows, "E %d %s @%d\n", e.TimeNS, c.Names.String(e.Device), e.Position)
+		}
+		for _, s := range c.Samples {
+			fmt.Fprintf(&rows, "S %d %s @%d\n", s.TimeNS, c.Names.String(s.Device), s.Position)
+		}
+		for _, r := range c.Rejected {
+			fmt.Fprintf(&rows, "R %d @%d %s %q\n", r.Line, r.Position, r.Reason, r.Text)
+		}
+		text.WriteString(rows.String())
+		fmt.Fprintf(&chunks, "chunk %d final %v tally %+v names %q\n%s", c.Number, c.Final, c.Tally, c.Names.List(), rows.String())
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("Read: %v", err)
+	}
+	d.rep, d.text, d.chunks = rep, text.String(), chunks.String()
+	return d
+}
+
+// lines makes a log of n lines for test-line, with blank, bad, very long, NUL
+// and CRLF lines between.
+func lines(n int, seed uint64) []byte {
+	r := rand.New(rand.NewPCG(seed, 1))
+	var b bytes.Buffer
+	for i := range n {
+		switch r.IntN(200) {
+		case 0:
+			b.WriteString("\n")
+		case 1:
+			b.WriteString("garbage\n")
+		case 2:
+			b.WriteString("t a\x00b 5\n")
+		case 3:
+			fmt.Fprintf(&b, "t crlf %d\r\n", i)
+		case 4:
+			fmt.Fprintf(&b, "t %s 1\n", strings.Repeat("x", r.IntN(3000)))
+		default:
+			fmt.Fprintf(&b, "t dev%d %d\n", r.IntN(50), i)
+		}
+	}
+	return append([]byte("t first 1\n"), b.Bytes()...)
+}
+
+func TestReadDoesNotDependOnWorkersOrReads(t *testing.T) {
+	line := lines(60000, 7)
+	line = append(line, "t "+strings.Repeat("y", 2*MaxLine)+" 3\nt after 4\nt last 5"...)
+	var pairs, stream bytes.Buffer
+	r := rand.New(rand.NewPCG(3, 3))
+	for i := range 40000 {
+		fmt.Fprintf(&pairs, "%c%d %d\n", "+-"[r.IntN(2)], r.IntN(30), i)
+		fmt.Fprintf(&stream, "<s%d %d>\n", r.IntN(30), i)
+	}
+	for name, data := range map[string][]byte{
+		"line": line, "pairs": append([]byte("+1 1\n"), pairs.Bytes()...), "stream": append(stream.Bytes(), "<torn"...),
+	} {
+		for _, chunk := range []int64{100_000, 64 << 20} {
+			o := Options{ChunkBytes: chunk}
+			want := readAll(t, data, o, 1)
+			if want.rep.Events+want.rep.Samples == 0 || want.rep.Tally.Accounted() != want.rep.Tally.Lines {
+				t.Fatalf("%s: report %+v", name, want.rep)
+			}
+			if chunk == 100_000 && want.rep.Chunks < 3 {
+				t.Errorf("%s: %d chunks", name, want.rep.Chunks)
+			}
+			for _, workers := range []int{1, 2, 8} {
+				for _, size := range []int{1, 7, 4096, 1 << 20} {
+					o.ReadBytes = size
+					got := readAll(t, data, o, workers)
+					if got.chunks != want.chunks {
+						t.Errorf("%s, chunks of %d: %d workers, reads of %d bytes differ from one worker", name, chunk, workers, size)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestReadFates(t *testing.T) {
+	check := func(name, data, want string, o Options) {
+		t.Helper()
+		d := readAll(t, []byte(data), o, 1)
+		if d.text != want {
+			t.Errorf("%s: rows\n%swant\n%s", name, d.text, want)
+		}
+		if d.rep.Tally.Accounted() != d.rep.Tally.Lines {
+			t.Errorf("%s: tally %+v does not sum", name, d.rep.Tally)
+		}
+	}
+	check("plain", "t a 1\nt b 2\n", "E 1 a @0\nE 2 b @6\n", Options{})
+	check("no newline at the end", "t a 1\nt b 2", "E 1 a @0\nE 2 b @6\n", Options{})
+	check("crlf", "t a 1\r\nt b 2\r\n", "E 1 a @0\nE 2 b @7\n", Options{})
+	check("byte order mark", "\ufefft a 1\nt b 2\n", "E 1 a @0\nE 2 b @9\n", Options{})
+	check("nul", "t a 1\nt \x00 2\nt b 3\n", "E 1 a @0\nE 3 b @12\nR 2 @6 nul-byte \"t \\x00 2\"\n", Options{})
+	check("a chunk a line", "t a 1\nt b 2\n\nt c 3\n", "E 1 a @0\nE 2 b @6\nE 3 c @13\n", Options{ChunkBytes: 1})
+
+	long := strings.Repeat("z", MaxLine)
+	d := readAll(t, []byte("t a 1\nt "+long+" 7\nt b 2\n"+long+"\n"+long+"z"), Options{}, 1)
+	if got := d.rep.Tally; got.Lines != 5 || got.Event != 2 || got.Rejects["line-too-long"] != 2 || got.Rejects["bad-line"] != 1 {
+		t.Errorf("long lines: tally %+v", got)
+	}
+	if !strings.Contains(d.text, fmt.Sprintf("E 2 b @%d\n", 6+MaxLine+5)) {
+		t.Errorf("long lines: the line behind the long one has the wrong position:\n%.300s", d.text)
+	}
+}
+
+// endless is a line of n bytes that never stands in memory.
+type endless struct{ n int64 }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.n == 0 {
+		return 0, io.EOF
+	}
+	n := int(min(int64(len(p)), e.n))
+	for i := range p[:n] {
+		p[i] = 'x'
+	}
+	e.n -= int64(n)
+	return n, nil
+}
+
+func TestReadLongLineInBoundedMemory(t *testing.T) {
+	const size = 100 << 20
+	in := Input{Path: "in", Open: func() (io.ReadCloser, error) {
+		return io.NopCloser(io.MultiReader(strings.NewReader("t a 1\n"), &endless{size}, strings.NewReader("\nt b 2\n"))), nil
+	}}
+	var rep Report
+	allocated := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for range b.N {
+			var err error
+			if rep, err = Read(context.Background(), in, Options{}, 1, func(*Chunk) error { return nil }); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}).AllocedBytesPerOp()
+	if rep.Events != 2 || rep.Tally.Lines != 3 || rep.Tally.Rejects["line-too-long"] != 1 || rep.Bytes != size+13 {
+		t.Errorf("report %+v", rep)
+	}
+	if allocated > 32<<20 {
+		t.Errorf("%d bytes allocated for a line of %d", allocated, size)
+	}
+}
+
+func gzipped(data []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	w.Write(data)
+	w.Close()
+	return b.Bytes()
+}
+
+func zstded(data []byte) []byte {
+	w, _ := zstd.NewWriter(nil)
+	return w.EncodeAll(data, nil)
+}
+
+func TestReadCompressed(t *testing.T) {
+	data := lines(30000, 5)
+	half := bytes.IndexByte(data[len(data)/2:], '\n') + len(data)/2 + 1
+	want := readAll(t, data, Options{}, 2)
+	skippable := []byte{0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3}
+	for name, c := range map[string]struct {
+		data []byte
+		kind string
+	}{
+		"plain":            {data, Plain},
+		"gzip":             {gzipped(data), Gzip},
+		"gzip members":     {append(gzipped(data[:half]), gzipped(data[half:])...), Gzip},
+		"zstd":             {zstded(data), Zstd},
+		"zstd frames":      {append(zstded(data[:half]), zstded(data[half:])...), Zstd},
+		"zstd skippable":   {append(skippable, zstded(data)...), Zstd},
+		"gzip, odd member": {append(gzipped(data[:half-3]), gzipped(data[half-3:])...), Gzip},
+	} {
+		got := readAll(t, c.data, Options{}, 2)
+		if got.chunks != want.chunks || got.rep.ID != want.rep.ID {
+			t.Errorf("%s: rows or identity differ from the plain input's", name)
+		}
+		if got.rep.Compression != c.kind || got.rep.CompressedBytes != int64(len(c.data)) || got.rep.Torn != "" {
+			t.Errorf("%s: %q, %d bytes, torn %q", name, got.rep.Compression, got.rep.CompressedBytes, got.rep.Torn)
+		}
+	}
+}
+
+func TestReadTorn(t *testing.T) {
+	data := lines(30000, 6)
+	whole := readAll(t, data, Options{}, 1)
+	check := func(name, torn string, packed []byte) {
+		t.Helper()
+		d := readAll(t, packed, Options{}, 1)
+		if d.rep.Torn != torn || d.rep.Problem != "" {
+			t.Errorf("%s: torn %q, problem %q", name, d.rep.Torn, d.rep.Problem)
+		}
+		events := strings.Count(whole.text, "E ")
+		kept := d.rep.Events
+		if kept == 0 || kept >= int64(events) {
+			t.Errorf("%s: kept %d of %d events", name, kept, events)
+		}
+		text, _, _ := strings.Cut(d.text, "R ")
+		if strings.HasPrefix(torn, "truncated") && !strings.HasPrefix(whole.text, text) {
+			t.Errorf("%s: what was kept is not what was there", name)
+		}
+	}
+	g, z := gzipped(data), zstded(data)
+	check("gzip cut", "truncated-gzip", g[:len(g)*2/3])
+	check("zstd cut", "truncated-zstd", z[:len(z)*2/3])
+	bad := bytes.Clone(g)
+	bad[len(bad)/2] ^= 0xff
+	bad[len(bad)/2+1] ^= 0xff
+	check("gzip damaged", "corrupt-gzip", bad)
+
+	d := readAll(t, append(gzipped([]byte("t a 1\n")), "rubbish"...), Options{}, 1)
+	if d.rep.Events != 1 || d.rep.Torn == "" {
+		t.Errorf("rubbish behind gzip: %+v", d.rep)
+	}
+	d = readAll(t, []byte{0x1f, 0x8b, 8}, Options{}, 1)
+	if d.rep.Problem != "nothing could be decompressed: truncated-gzip" {
+		t.Errorf("gzip of three bytes: %+v", d.rep)
+	}
+	for cut := range len(gzipped([]byte("t a 1\nt b 2\n"))) {
+		readAll(t, gzipped([]byte("t a 1\nt b 2\n"))[:cut], Options{}, 1)
+		readAll(t, zstded([]byte("t a 1\nt b 2\n"))[:min(cut, 20)], Options{}, 1)
+	}
+	// Half a number would read as a whole one.
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	w.Write([]byte("t a 1\nt b 12"))
+	w.Flush()
+	d = readAll(t, b.Bytes(), Options{}, 1)
+	if d.text != "E 1 a @0\nR 2 @6 torn-line \"t b 12\"\n" {
+		t.Errorf("torn line: %s", d.text)
+	}
+}
+
+func TestReadBomb(t *testing.T) {
+	data := append([]byte("t a 1\n"), make([]byte, 8<<20)...)
+	for name, packed := range map[string][]byte{"gzip": gzipped(data), "zstd": zstded(data)} {
+		r := reader{o: Options{Expand: 100}.filled(), workers: 1, bomb: 1 << 20, emit: func(*Chunk) error { return nil },
+			in: Input{Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed)), nil }}}
+		if err := r.read(context.Background()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !strings.HasPrefix(r.rep.Problem, "expands too far: ") || r.rep.Bytes > 4<<20 {
+			t.Errorf("%s: problem %q after %d bytes", name, r.rep.Problem, r.rep.Bytes)
+		}
+		r.rep, r.bomb = Report{}, bombBytes
+		if err := r.read(context.Background()); err != nil || r.rep.Problem != "" {
+			t.Errorf("%s: small: %v, %q", name, err, r.rep.Problem)
+		}
+	}
+}
+
+func TestReadProblems(t *testing.T) {
+	check := func(name, data, want string) {
+		t.Helper()
+		d := readAll(t, []byte(data), Options{}, 1)
+		if d.rep.Problem != want || d.rep.Chunks != 0 {
+			t.Errorf("%s: problem %q, want %q", name, d.rep.Problem, want)
+		}
+	}
+	check("empty", "", "empty")
+	check("empty gzip", string(gzipped(nil)), "empty")
+	check("text", "hello\n", "no format claims this input; say --format if you know it")
+	check("PNG", "\x89PNG\r\n\x1a\n\x00\x00", "a picture (PNG), not a log")
+	check("JPEG", "\xff\xd8\xff\xe0", "a picture (JPEG), not a log")
+	check("packed PNG", string(gzipped([]byte("\x89PNG\r\n\x1a\n\x00\x00"))), "a picture (PNG), not a log")
+	check("ELF", "\x7fELF\x02", "a program (ELF), not a log")
+	check("BM text", "BM is a text\n", "no format claims this input; say --format if you know it")
+	check("binary", "ab\x00\x01", "binary data of a kind that no format claims, not a log")
+	check("tie", "tie\n", "these formats claim this input: test-tie-a, test-tie-b; say --format")
+
+	d := readAll(t, []byte("tie\n"), Options{Format: "test-tie-b"}, 1)
+	if d.rep.Format != "test-tie-b" || d.rep.Tally.Rejects["bad-line"] != 1 {
+		t.Errorf("forced: %+v", d.rep)
+	}
+	_, err := Read(context.Background(), Input{Path: "x"}, Options{Format: "nope"}, 1, nil)
+	if err == nil || !strings.Contains(err.Error(), `no format "nope"; there are: test-line,`) {
+		t.Errorf("unknown format: %v", err)
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	broken := errors.New("broken disk")
+	data := lines(100000, 9)
+	open := func(r io.Reader) Input {
+		return Input{Path: "in", Open: func() (io.ReadCloser, error) { return io.NopCloser(r), nil }}
+	}
+	none := func(*Chunk) error { return nil }
+	for _, workers := range []int{1, 4} {
+		_, err := Read(context.Background(), open(io.MultiReader(bytes.NewReader(data), iotest.ErrReader(broken))), Options{}, workers, none)
+		if !errors.Is(err, broken) {
+			t.Errorf("%d workers: failed read: %v", workers, err)
+		}
+		stop := errors.New("stop")
+		_, err = Read(context.Background(), open(bytes.NewReader(data)), Options{ChunkBytes: 1000}, workers, func(*Chunk) error { return stop })
+		if !errors.Is(err, stop) {
+			t.Errorf("%d workers: failed emit: %v", workers, err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		_, err = Read(ctx, open(bytes.NewReader(data)), Options{ChunkBytes: 1000}, workers, func(*Chunk) error { cancel(); return nil })
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%d workers: cancelled: %v", workers, err)
+		}
+	}
+}
+
+func TestReadDuplicate(t *testing.T) {
+	in := Input{Path: "in", Duplicate: true, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("t a 1\nx\n")), nil }}
+	rep, err := Read(context.Background(), in, Options{}, 1, func(*Chunk) error { return errors.New("emitted") })
+	if err != nil || rep.Tally.Lines != 2 || rep.Tally.Duplicate != 2 || rep.Events != 0 {
+		t.Errorf("%+v, %v", rep, err)
+	}
+}

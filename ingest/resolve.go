@@ -1,0 +1,208 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Input is one stream of bytes to read.
+type Input struct {
+	Path      string // as found; "-" is the standard input
+	Host      string // of a host=H directory above it, else Options.Host, else ""
+	Duplicate bool   // read before, in this run or an earlier one: its lines are counted, its rows dropped
+	Open      func() (io.ReadCloser, error)
+}
+
+// Skip is a file that was left out, and why.
+type Skip struct {
+	Path   string
+	Reason string
+}
+
+// Resolve turns sources into inputs, sorted by path, each once. A source is a
+// file, a directory (read with all below it), a glob or "-" for stdin. Hidden
+// files, lakes and what iopathy itself writes are left out of directories and
+// globs. A source that does not exist, or a glob without a match, is an error.
+func Resolve(sources []string, stdin io.Reader, o Options) ([]Input, []Skip, error) {
+	f := finder{host: o.Host, seen: make(map[string]bool)}
+	for _, s := range sources {
+		if err := f.source(s, stdin); err != nil {
+			return nil, nil, err
+		}
+	}
+	slices.SortFunc(f.inputs, func(a, b Input) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(f.skips, func(a, b Skip) int { return strings.Compare(a.Path, b.Path) })
+	return f.inputs, slices.Compact(f.skips), nil
+}
+
+type finder struct {
+	host   string
+	inputs []Input
+	skips  []Skip
+	seen   map[string]bool
+}
+
+func (f *finder) source(s string, stdin io.Reader) error {
+	if s == "-" {
+		if stdin == nil {
+			return errors.New("ingest: source -: there is no standard input")
+		}
+		if !f.seen[s] {
+			f.seen[s] = true
+			f.inputs = append(f.inputs, Input{Path: s, Host: f.host, Open: once(stdin)})
+		}
+		return nil
+	}
+	info, err := os.Stat(s)
+	switch {
+	case err == nil && info.IsDir():
+		return f.walk(s)
+	case err == nil:
+		f.add(s)
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("ingest: source: %w", err)
+	case !strings.ContainsAny(s, `*?[`):
+		return fmt.Errorf("ingest: source %s does not exist", s)
+	}
+	matches, err := filepath.Glob(s)
+	if err != nil {
+		return fmt.Errorf("ingest: source %s: %w", s, err)
+	}
+	if len(matches) == 0 {
+		return fmt.Errorf("ingest: source %s matches nothing", s)
+	}
+	for _, m := range matches {
+		if info, err := os.Stat(m); err != nil {
+			return fmt.Errorf("ingest: source: %w", err)
+		} else if info.IsDir() {
+			err = f.walk(m)
+			if err != nil {
+				return err
+			}
+		} else if reason := leftOut(m); reason != "" {
+			f.skips = append(f.skips, Skip{m, reason})
+		} else {
+			f.add(m)
+		}
+	}
+	return nil
+}
+
+// walk adds the files below a directory.
+func (f *finder) walk(dir string) error {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			switch {
+			case path == dir:
+			case hidden(path):
+				f.skips = append(f.skips, Skip{path, "hidden"})
+				return filepath.SkipDir
+			}
+			if isLake(path) {
+				f.skips = append(f.skips, Skip{path, "a lake of iopathy"})
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if reason := leftOut(path); reason != "" {
+			f.skips = append(f.skips, Skip{path, reason})
+			return nil
+		}
+		info, err := os.Stat(path) // a link to a file is a file, one to a directory may be a loop
+		switch {
+		case err != nil:
+			f.skips = append(f.skips, Skip{path, "a link to nothing"})
+		case info.IsDir():
+			f.skips = append(f.skips, Skip{path, "a link to a directory"})
+		case !info.Mode().IsRegular():
+			f.skips = append(f.skips, Skip{path, "not a regular file"})
+		default:
+			f.add(path)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("ingest: source: %w", err)
+	}
+	return nil
+}
+
+func (f *finder) add(path string) {
+	path = filepath.Clean(path)
+	if f.seen[path] {
+		return
+	}
+	f.seen[path] = true
+	in := Input{Path: path, Host: hostOf(path), Open: func() (io.ReadCloser, error) { return os.Open(path) }}
+	if in.Host == "" {
+		in.Host = f.host
+	}
+	f.inputs = append(f.inputs, in)
+}
+
+// hostOf is the host that the last host=H directory of a path names.
+func hostOf(path string) string {
+	host := ""
+	for _, part := range strings.Split(filepath.ToSlash(filepath.Dir(path)), "/") {
+		if h, ok := strings.CutPrefix(part, "host="); ok && h != "" {
+			if plain, err := url.PathUnescape(h); err == nil {
+				h = plain
+			}
+			host = h
+		}
+	}
+	return host
+}
+
+func hidden(path string) bool {
+	return strings.HasPrefix(filepath.Base(path), ".")
+}
+
+// leftOut says why a file that nobody named is no input, "" if it is one.
+func leftOut(path string) string {
+	name := filepath.Base(path)
+	switch {
+	case hidden(path):
+		return "hidden"
+	case strings.HasSuffix(name, ".parquet"):
+		return "a Parquet file"
+	case name == "report.json", name == "report.html":
+		return "written by iopathy"
+	case name == "labels.csv" && exists(filepath.Join(filepath.Dir(path), "report.json")):
+		return "written by iopathy"
+	}
+	return ""
+}
+
+// isLake tells a lake from a directory of logs by its lock and its manifests.
+func isLake(dir string) bool {
+	return exists(filepath.Join(dir, ".lock")) && exists(filepath.Join(dir, "runs"))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// once opens a stream that can be read but once.
+func once(r io.Reader) func() (io.ReadCloser, error) {
+	opened := false
+	return func() (io.ReadCloser, error) {
+		if opened {
+			return nil, errors.New("the standard input can be read only once")
+		}
+		opened = true
+		return io.NopCloser(r), nil
+	}
+}
