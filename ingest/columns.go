@@ -1,0 +1,381 @@
+package ingest
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Column is one column of a table in plain Go, with the base unit in its name.
+// Data is a []int64, []int32, []float64, []string or []bool; Valid says which
+// rows are known, nil that all are. It is an alias of an unnamed type on
+// purpose: a store of tables may have the same one, and neither imports the
+// other.
+type Column = struct {
+	Name  string
+	Data  any
+	Valid []bool
+}
+
+// The columns of the tables, in their order.
+var (
+	EventColumnNames = []string{
+		"time_ns", "host", "device", "pid", "comm", "op", "flags", "offset_bytes", "size_bytes", "queue_ns",
+		"latency_ns", "latency_kind", "depth", "error", "file", "cgroup", "input", "source_offset",
+	}
+	SampleColumnNames = []string{
+		"time_ns", "interval_ns", "host", "device", "reads", "writes", "discards", "flushes",
+		"read_bytes", "write_bytes", "discard_bytes", "read_ns", "write_ns", "discard_ns", "flush_ns",
+		"read_merges", "write_merges", "discard_merges", "total_ios", "total_bytes", "total_ns",
+		"in_flight_ns", "busy_ns", "input", "source_offset",
+	}
+	EvidenceColumnNames = []string{"time_ns", "host", "device", "name", "text", "value", "input", "source_offset"}
+)
+
+// columns builds columns in the memory of those of an earlier call.
+type columns struct {
+	old  []Column
+	made []Column
+	n    int // rows
+}
+
+// slot takes the old column at the next place, if it has that name.
+func (c *columns) slot(name string) Column {
+	if i := len(c.made); i < len(c.old) && c.old[i].Name == name {
+		return c.old[i]
+	}
+	return Column{Name: name}
+}
+
+func sized[T any](data any, n int) []T {
+	old, _ := data.([]T)
+	return slices.Grow(old[:0], n)[:n]
+}
+
+// column adds a column of n values; known says of each whether it is one.
+func column[T int64 | int32 | float64 | string](c *columns, name string, value func(i int) (v T, known bool)) {
+	col := c.slot(name)
+	data := sized[T](col.Data, c.n)
+	valid := slices.Grow(col.Valid[:0], c.n)[:c.n]
+	all := true
+	for i := range data {
+		v, known := value(i)
+		if !known {
+			var zero T
+			v, all = zero, false
+		}
+		data[i], valid[i] = v, known
+	}
+	if all {
+		valid = nil
+	}
+	c.made = append(c.made, Column{Name: name, Data: data, Valid: valid})
+}
+
+// EventColumns gives the columns of EventColumnNames for the given rows of
+// b.Events, in that order. input is the identity of their input. The memory of
+// dst, the columns of an earlier call, is used again. All columns are given:
+// Present leaves out those that the source can't tell.
+func (b *Batch) EventColumns(rows []int32, input string, dst []Column) []Column {
+	c := columns{old: dst, n: len(rows)}
+	ev := b.Events
+	names := b.Names.List()
+	num64 := func(name string, get func(e *Event) int64) {
+		column(&c, name, func(i int) (int64, bool) { v := get(&ev[rows[i]]); return v, v != Missing })
+	}
+	num32 := func(name string, get func(e *Event) int32) {
+		column(&c, name, func(i int) (int32, bool) { v := get(&ev[rows[i]]); return v, v != Missing })
+	}
+	text := func(name string, get func(e *Event) Name) {
+		column(&c, name, func(i int) (string, bool) { id := get(&ev[rows[i]]); return names[id], id != 0 })
+	}
+	words := func(name string, get func(e *Event) string) {
+		column(&c, name, func(i int) (string, bool) { return get(&ev[rows[i]]), true })
+	}
+	column(&c, "time_ns", func(i int) (int64, bool) { return ev[rows[i]].TimeNS, true })
+	text("host", func(e *Event) Name { return e.Host })
+	text("device", func(e *Event) Name { return e.Device })
+	num32("pid", func(e *Event) int32 { return e.PID })
+	text("comm", func(e *Event) Name { return e.Comm })
+	words("op", func(e *Event) string { return e.Op.String() })
+	letters := flagLetters()
+	words("flags", func(e *Event) string { return letters[e.Flags&(1<<flagCount-1)] })
+	num64("offset_bytes", func(e *Event) int64 { return e.OffsetBytes })
+	num64("size_bytes", func(e *Event) int64 { return e.SizeBytes })
+	num64("queue_ns", func(e *Event) int64 { return e.QueueNS })
+	num64("latency_ns", func(e *Event) int64 { return e.LatencyNS })
+	words("latency_kind", func(e *Event) string { return e.Kind.String() })
+	num32("depth", func(e *Event) int32 { return e.Depth })
+	num32("error", func(e *Event) int32 { return e.Error })
+	text("file", func(e *Event) Name { return e.File })
+	text("cgroup", func(e *Event) Name { return e.Cgroup })
+	column(&c, "input", func(int) (string, bool) { return input, input != "" })
+	num64("source_offset", func(e *Event) int64 { return e.Position })
+	return c.made
+}
+
+const flagCount = 5
+
+// flagLetters gives the letters of each set of flags, so that rows share them.
+func flagLetters() (letters [1 << flagCount]string) {
+	for i := range letters {
+		letters[i] = Flags(i).String()
+	}
+	return letters
+}
+
+// EventPresence says, by the index of EventColumnNames, which columns hold
+// anything in the given rows. One that holds nothing in a whole part is absent
+// from it.
+func EventPresence(b *Batch, rows []int32) []bool {
+	has := make([]bool, len(EventColumnNames))
+	for _, always := range []int{0, 5, 8, 11, 13, 16, 17} { // time_ns, op, size_bytes, latency_kind, error, input, source_offset
+		has[always] = true
+	}
+	for _, r := range rows {
+		e := &b.Events[r]
+		for _, is := range [...]struct {
+			column int
+			known  bool
+		}{
+			{1, e.Host != 0}, {2, e.Device != 0}, {3, e.PID != Missing}, {4, e.Comm != 0}, {6, e.Flags != 0},
+			{7, e.OffsetBytes != Missing}, {9, e.QueueNS != Missing}, {10, e.LatencyNS != Missing},
+			{12, e.Depth != Missing}, {14, e.File != 0}, {15, e.Cgroup != 0},
+		} {
+			has[is.column] = has[is.column] || is.known
+		}
+	}
+	return has
+}
+
+// Present gives the columns for which has is true; it leaves cols as they are.
+func Present(cols []Column, has []bool) []Column {
+	kept := make([]Column, 0, len(cols))
+	for i, c := range cols {
+		if has[i] {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// counters gives the counters of a sample in the order of their columns, from
+// "reads" to "busy_ns".
+func (s *Sample) counters() [19]*int64 {
+	return [...]*int64{
+		&s.Reads, &s.Writes, &s.Discards, &s.Flushes, &s.ReadBytes, &s.WriteBytes, &s.DiscardBytes,
+		&s.ReadNS, &s.WriteNS, &s.DiscardNS, &s.FlushNS, &s.ReadMerges, &s.WriteMerges, &s.DiscardMerges,
+		&s.TotalIOs, &s.TotalBytes, &s.TotalNS, &s.InFlightNS, &s.BusyNS,
+	}
+}
+
+const firstCounter = 4 // its index in SampleColumnNames
+
+// SampleColumns is EventColumns for samples, with SampleColumnNames.
+func (b *Batch) SampleColumns(rows []int32, input string, dst []Column) []Column {
+	c := columns{old: dst, n: len(rows)}
+	names := b.Names.List()
+	at := func(i int) *Sample { return &b.Samples[rows[i]] }
+	column(&c, "time_ns", func(i int) (int64, bool) { return at(i).TimeNS, true })
+	column(&c, "interval_ns", func(i int) (int64, bool) { return at(i).IntervalNS, true })
+	column(&c, "host", func(i int) (string, bool) { return names[at(i).Host], at(i).Host != 0 })
+	column(&c, "device", func(i int) (string, bool) { return names[at(i).Device], at(i).Device != 0 })
+	for k := range (&Sample{}).counters() {
+		column(&c, SampleColumnNames[firstCounter+k], func(i int) (int64, bool) { v := *at(i).counters()[k]; return v, v != Missing })
+	}
+	column(&c, "input", func(int) (string, bool) { return input, input != "" })
+	column(&c, "source_offset", func(i int) (int64, bool) { return at(i).Position, true })
+	return c.made
+}
+
+// SamplePresence is EventPresence for samples.
+func SamplePresence(b *Batch, rows []int32) []bool {
+	has := make([]bool, len(SampleColumnNames))
+	last := len(has) - 1
+	has[0], has[1], has[last-1], has[last] = true, true, true, true
+	for _, r := range rows {
+		s := &b.Samples[r]
+		has[2], has[3] = has[2] || s.Host != 0, has[3] || s.Device != 0
+		for k, v := range s.counters() {
+			has[firstCounter+k] = has[firstCounter+k] || *v != Missing
+		}
+	}
+	return has
+}
+
+// EvidenceColumns is EventColumns for evidence, with EvidenceColumnNames.
+func (b *Batch) EvidenceColumns(rows []int32, input string, dst []Column) []Column {
+	c := columns{old: dst, n: len(rows)}
+	names := b.Names.List()
+	at := func(i int) *Evidence { return &b.Evidence[rows[i]] }
+	text := func(name string, get func(e *Evidence) Name) {
+		column(&c, name, func(i int) (string, bool) { id := get(at(i)); return names[id], id != 0 })
+	}
+	column(&c, "time_ns", func(i int) (int64, bool) { return at(i).TimeNS, true })
+	text("host", func(e *Evidence) Name { return e.Host })
+	text("device", func(e *Evidence) Name { return e.Device })
+	text("name", func(e *Evidence) Name { return e.Name })
+	text("text", func(e *Evidence) Name { return e.Text })
+	column(&c, "value", func(i int) (float64, bool) { return at(i).Value, true })
+	column(&c, "input", func(int) (string, bool) { return input, input != "" })
+	column(&c, "source_offset", func(i int) (int64, bool) { return at(i).Position, true })
+	return c.made
+}
+
+// EvidencePresence is EventPresence for evidence.
+func EvidencePresence(b *Batch, rows []int32) []bool {
+	has := []bool{true, false, false, true, false, true, true, true}
+	for _, r := range rows {
+		e := &b.Evidence[r]
+		has[1], has[2], has[4] = has[1] || e.Host != 0, has[2] || e.Device != 0, has[4] || e.Text != 0
+	}
+	return has
+}
+
+// table is the columns that a store gave back, by name.
+type table struct {
+	byName map[string]Column
+	rows   int
+	err    error
+}
+
+func tableOf(cols []Column) *table {
+	t := &table{byName: make(map[string]Column, len(cols)), rows: -1}
+	for _, c := range cols {
+		n := -1
+		switch d := c.Data.(type) {
+		case []int64:
+			n = len(d)
+		case []int32:
+			n = len(d)
+		case []float64:
+			n = len(d)
+		case []string:
+			n = len(d)
+		case []bool:
+			n = len(d)
+		}
+		switch {
+		case n < 0:
+			t.fail("column %s holds %T", c.Name, c.Data)
+		case t.rows >= 0 && n != t.rows:
+			t.fail("column %s has %d rows, the first has %d", c.Name, n, t.rows)
+		case c.Valid != nil && len(c.Valid) != n:
+			t.fail("column %s has %d rows and the validity of %d", c.Name, n, len(c.Valid))
+		default:
+			t.rows = n
+		}
+		t.byName[c.Name] = c
+	}
+	t.rows = max(t.rows, 0)
+	return t
+}
+
+func (t *table) fail(format string, args ...any) {
+	if t.err == nil {
+		t.err = fmt.Errorf("ingest: "+format, args...)
+	}
+}
+
+// each calls set for the known values of a column; an absent one has none.
+func each[T any](t *table, name string, set func(i int, v T)) {
+	c, ok := t.byName[name]
+	if !ok || t.err != nil {
+		return
+	}
+	data, ok := c.Data.([]T)
+	if !ok {
+		t.fail("column %s is a %T, not a %T", name, c.Data, data)
+		return
+	}
+	for i, v := range data {
+		if c.Valid == nil || c.Valid[i] {
+			set(i, v)
+		}
+	}
+}
+
+// need makes the absence of a column an error.
+func (t *table) need(names ...string) {
+	for _, n := range names {
+		if _, ok := t.byName[n]; !ok {
+			t.fail("column %s is absent", n)
+		}
+	}
+}
+
+// EventsFromColumns is the inverse of EventColumns: it adds the events that
+// the columns hold to dst and their strings to names. An absent column means
+// Missing; the input is not a part of an Event.
+func EventsFromColumns(cols []Column, names *Names, dst []Event) ([]Event, error) {
+	t := tableOf(cols)
+	t.need("time_ns")
+	if t.err != nil {
+		return dst, t.err
+	}
+	from := len(dst)
+	for range t.rows {
+		dst = append(dst, NewEvent())
+	}
+	ev := dst[from:]
+	each(t, "time_ns", func(i int, v int64) { ev[i].TimeNS = v })
+	each(t, "host", func(i int, v string) { ev[i].Host = names.InternString(v) })
+	each(t, "device", func(i int, v string) { ev[i].Device = names.InternString(v) })
+	each(t, "pid", func(i int, v int32) { ev[i].PID = v })
+	each(t, "comm", func(i int, v string) { ev[i].Comm = names.InternString(v) })
+	each(t, "op", func(i int, v string) { ev[i].Op = ParseOp(v) })
+	each(t, "flags", func(i int, v string) { ev[i].Flags = ParseFlags(v) })
+	each(t, "offset_bytes", func(i int, v int64) { ev[i].OffsetBytes = v })
+	each(t, "size_bytes", func(i int, v int64) { ev[i].SizeBytes = v })
+	each(t, "queue_ns", func(i int, v int64) { ev[i].QueueNS = v })
+	each(t, "latency_ns", func(i int, v int64) { ev[i].LatencyNS = v })
+	each(t, "latency_kind", func(i int, v string) { ev[i].Kind = ParseKind(v) })
+	each(t, "depth", func(i int, v int32) { ev[i].Depth = v })
+	each(t, "error", func(i int, v int32) { ev[i].Error = v })
+	each(t, "file", func(i int, v string) { ev[i].File = names.InternString(v) })
+	each(t, "cgroup", func(i int, v string) { ev[i].Cgroup = names.InternString(v) })
+	each(t, "source_offset", func(i int, v int64) { ev[i].Position = v })
+	return dst, t.err
+}
+
+// SamplesFromColumns is the inverse of SampleColumns.
+func SamplesFromColumns(cols []Column, names *Names, dst []Sample) ([]Sample, error) {
+	t := tableOf(cols)
+	t.need("time_ns", "interval_ns")
+	if t.err != nil {
+		return dst, t.err
+	}
+	from := len(dst)
+	for range t.rows {
+		dst = append(dst, NewSample())
+	}
+	sa := dst[from:]
+	each(t, "time_ns", func(i int, v int64) { sa[i].TimeNS = v })
+	each(t, "interval_ns", func(i int, v int64) { sa[i].IntervalNS = v })
+	each(t, "host", func(i int, v string) { sa[i].Host = names.InternString(v) })
+	each(t, "device", func(i int, v string) { sa[i].Device = names.InternString(v) })
+	for k := range (&Sample{}).counters() {
+		each(t, SampleColumnNames[firstCounter+k], func(i int, v int64) { *sa[i].counters()[k] = v })
+	}
+	each(t, "source_offset", func(i int, v int64) { sa[i].Position = v })
+	return dst, t.err
+}
+
+// EvidenceFromColumns is the inverse of EvidenceColumns.
+func EvidenceFromColumns(cols []Column, names *Names, dst []Evidence) ([]Evidence, error) {
+	t := tableOf(cols)
+	t.need("time_ns", "name")
+	if t.err != nil {
+		return dst, t.err
+	}
+	from := len(dst)
+	dst = append(dst, make([]Evidence, t.rows)...)
+	ev := dst[from:]
+	each(t, "time_ns", func(i int, v int64) { ev[i].TimeNS = v })
+	each(t, "host", func(i int, v string) { ev[i].Host = names.InternString(v) })
+	each(t, "device", func(i int, v string) { ev[i].Device = names.InternString(v) })
+	each(t, "name", func(i int, v string) { ev[i].Name = names.InternString(v) })
+	each(t, "text", func(i int, v string) { ev[i].Text = names.InternString(v) })
+	each(t, "value", func(i int, v float64) { ev[i].Value = v })
+	each(t, "source_offset", func(i int, v int64) { ev[i].Position = v })
+	return dst, t.err
+}
