@@ -1,0 +1,386 @@
+package formats
+
+import (
+	"bytes"
+
+	"github.com/iopathy/iopathy/ingest"
+)
+
+// Blkparse is the text that blkparse prints by default: one block layer trace
+// record a line, and a summary. Output of blkparse -f has other columns and is
+// not of this format.
+var Blkparse = ingest.Register(ingest.Format{
+	Name: "blkparse",
+	Doc:  "text of blkparse(1) in its default layout (no -f)",
+	Kind: ingest.KindQ2C,
+	Needs: "the epoch of the trace: its times count from the first record (start_ns; without it they stay " +
+		"relative, from 1970); the host",
+	Lacks: "host, device name (numbers only), queue depth, file",
+	Sniff: sniffBlkparse,
+	Lines: func(src *ingest.Source) (ingest.LinesDecoder, error) {
+		return &blkparse{pairs: newBlkPairs(src.Host), base: src.Options.StartNS}, nil
+	},
+})
+
+// sniffBlkparse is sure at the first whole line in the default layout; lines
+// before it (warnings of blkparse, a line cut at the start) are few.
+func sniffBlkparse(head []byte, _ string) int {
+	var d blkparse
+	for n := 0; n < 16; n++ {
+		line, rest, ok := bytes.Cut(head, []byte{'\n'})
+		if !ok {
+			return 0
+		}
+		head = rest
+		if d.parse(line) == "" {
+			return 2
+		}
+	}
+	return 0
+}
+
+type blkparse struct {
+	pairs *blkPairs
+	base  int64 // epoch of time 0
+	rec   blkRecord
+}
+
+func (d *blkparse) Line(line []byte, out *ingest.Out) {
+	switch reason := d.parse(line); {
+	case reason != "" && blkAside(line):
+		out.Note()
+	case reason != "":
+		out.Reject(line, reason)
+	case d.rec.Action == blkNone:
+		out.Note()
+	default:
+		d.pairs.Add(&d.rec, out)
+	}
+}
+
+func (d *blkparse) End(out *ingest.Out) { d.pairs.End(out) }
+
+// Reasons of rejects.
+const (
+	blkBadLine   = "no-trace-line"
+	blkBadDevice = "bad-device"
+	blkBadTime   = "bad-time"
+	blkBadPID    = "bad-pid"
+	blkBadAction = "bad-action"
+	blkBadRWBS   = "bad-rwbs"
+	blkBadSector = "bad-sector"
+	blkBadTail   = "bad-tail"
+)
+
+// parse reads a line into d.rec, or says why it can't. Plugs and messages
+// have the action blkNone. The line is
+//
+//	maj,min cpu seq sec.nsec pid action rwbs tail
+//
+// by blanks, however wide, and the tail depends on the action.
+func (d *blkparse) parse(line []byte) string {
+	d.rec = blkRecord{Text: line}
+	r := &d.rec
+	s := blkText{b: line}
+	s.blanks()
+	major, ok := s.number()
+	if !ok || !s.take(',') {
+		return blkBadLine
+	}
+	minor, ok := s.number()
+	if !ok || major >= 1<<12 || minor >= 1<<20 {
+		return blkBadDevice
+	}
+	r.Dev = uint32(major<<20 | minor)
+	if _, ok = s.column(); !ok {
+		return blkBadLine
+	}
+	if _, ok = s.column(); !ok {
+		return blkBadLine
+	}
+	sec, ok := s.column()
+	if !ok || sec >= 1<<32 || !s.take('.') {
+		return blkBadTime
+	}
+	from := s.i
+	nsec, ok := s.number()
+	if !ok || s.i-from != 9 {
+		return blkBadTime
+	}
+	r.TimeNS = d.base + int64(sec)*1e9 + int64(nsec)
+	pid, ok := s.column()
+	if !ok || pid > 1<<31-1 {
+		return blkBadPID
+	}
+	r.PID = int32(pid)
+	action := s.word()
+	if len(action) == 0 || len(action) > 2 {
+		return blkBadAction
+	}
+	if len(action) == 2 {
+		if string(action) != "UT" {
+			return blkBadAction
+		}
+		return ""
+	}
+	rwbs := s.word()
+	if len(rwbs) == 0 {
+		return blkBadTail
+	}
+	switch action[0] {
+	case 'P', 'U', 'm':
+		return ""
+	case 'Q':
+		r.Action = blkQueue
+	case 'G':
+		r.Action = blkGet
+	case 'I':
+		r.Action = blkInsert
+	case 'D':
+		r.Action = blkIssue
+	case 'C':
+		r.Action = blkComplete
+	case 'M':
+		r.Action = blkBackMerge
+	case 'F':
+		r.Action = blkFrontMerge
+	case 'R':
+		r.Action = blkRequeue
+	case 'S':
+		r.Action = blkSleep
+	case 'B':
+		r.Action = blkBounce
+	case 'X':
+		r.Action = blkSplit
+	case 'A':
+		r.Action = blkRemap
+	default:
+		return blkBadAction
+	}
+	reason := d.tail(&s)
+	if reason != "" {
+		return reason
+	}
+	if r.Op, r.Flags, ok = blkRWBS(rwbs, r.Sectors == 0 && r.Action != blkSplit); !ok {
+		return blkBadRWBS
+	}
+	return ""
+}
+
+// tail reads what follows rwbs:
+//
+//	Q G I D M F S B   sector + n [comm]      [comm] without data
+//	C R               sector + n [error]     sector [error] without data
+//	X                 sector / sector [comm]
+//	A                 sector + n <- (maj,min) sector
+//
+// With blkparse -t an elapsed time in parentheses follows n. A pass-through
+// command has no sector: "bytes (hex) [comm]", at its completion "(hex) [error]".
+func (d *blkparse) tail(s *blkText) string {
+	r := &d.rec
+	ends := r.Action == blkComplete || r.Action == blkRequeue
+	s.blanks()
+	switch s.peek() {
+	case '(':
+		r.Pass = true
+		if !s.group() {
+			return blkBadTail
+		}
+	case '[':
+		r.Pass = ends
+	default:
+		var ok bool
+		if r.Sector, ok = s.number(); !ok {
+			return blkBadSector
+		}
+		s.blanks()
+		switch s.peek() {
+		case '+':
+			s.i++
+			s.blanks()
+			if r.Sectors, ok = s.number(); !ok {
+				return blkBadSector
+			}
+		case '/':
+			s.i++
+			s.blanks()
+			if r.Other, ok = s.number(); !ok || r.Action != blkSplit {
+				return blkBadSector
+			}
+		default:
+			if !ends {
+				r.Pass, r.Other, r.Sector = true, r.Sector, 0
+				if r.Other > blkMaxSector {
+					return blkBadSector
+				}
+			}
+		}
+		s.blanks()
+		if s.peek() == '(' && !s.group() {
+			return blkBadTail
+		}
+	}
+	if (r.Action == blkSplit) != (r.Other != 0 && !r.Pass) {
+		return blkBadTail
+	}
+	if r.Sectors > 0 && (r.Sector > blkMaxSector || r.Sectors > blkMaxSector-r.Sector) || r.Other > blkMaxSector {
+		return blkBadSector
+	}
+	if r.Action == blkRemap {
+		return d.remap(s)
+	}
+	return d.bracket(s, ends)
+}
+
+// remap reads "<- (maj,min) sector".
+func (d *blkparse) remap(s *blkText) string {
+	if string(s.word()) != "<-" {
+		return blkBadTail
+	}
+	s.blanks()
+	if !s.take('(') {
+		return blkBadTail
+	}
+	major, ok := s.number()
+	if !ok || !s.take(',') {
+		return blkBadTail
+	}
+	minor, ok := s.number()
+	if !ok || !s.take(')') || major >= 1<<12 || minor >= 1<<20 {
+		return blkBadTail
+	}
+	if d.rec.Other, ok = s.column(); !ok {
+		return blkBadTail
+	}
+	d.rec.From = uint32(major<<20 | minor)
+	return ""
+}
+
+// bracket reads what stands between the first [ and the last ]: the task,
+// whose name may hold brackets and blanks, or the error.
+func (d *blkparse) bracket(s *blkText, isError bool) string {
+	s.blanks()
+	last := bytes.LastIndexByte(s.b, ']')
+	if s.peek() != '[' || last <= s.i {
+		return blkBadTail
+	}
+	text := s.b[s.i+1 : last]
+	if !isError {
+		if string(text) != "(null)" {
+			d.rec.Comm = text
+		}
+		return ""
+	}
+	e := blkText{b: text}
+	minus := e.take('-')
+	v, ok := e.number()
+	if !ok || e.i != len(text) || v >= 1<<16 {
+		return blkBadTail
+	}
+	d.rec.Error = blkErrno(int64(v))
+	if minus {
+		d.rec.Error = int32(v)
+	}
+	return ""
+}
+
+// blkAside says whether a line that is no record is one of those that stand
+// beside them: blank lines, the summary ("CPU0 (sdb):", rows of " Name: n"), and
+// what blkparse says of its inputs.
+func blkAside(line []byte) bool {
+	text := bytes.TrimSpace(line)
+	if len(text) == 0 {
+		return true
+	}
+	for _, p := range blkSummary {
+		if bytes.HasPrefix(text, p) {
+			return true
+		}
+	}
+	return false
+}
+
+var blkSummary = func() (all [][]byte) {
+	for _, p := range []string{
+		"CPU", "Total (", "Reads ", "Read ", "Writes ", "Write ", "IO unplugs:", "PC ", "Allocation wait:", "Dispatch wait:",
+		"Completion wait:", "Throughput (", "Events (", "Skips:", "Input file ", "Trace started at ", "Discards ", "Bad ",
+	} {
+		all = append(all, []byte(p))
+	}
+	return all
+}()
+
+// blkText is a cursor over a line.
+type blkText struct {
+	b []byte
+	i int
+}
+
+func (s *blkText) peek() byte {
+	if s.i < len(s.b) {
+		return s.b[s.i]
+	}
+	return 0
+}
+
+func (s *blkText) take(c byte) bool {
+	if s.peek() != c {
+		return false
+	}
+	s.i++
+	return true
+}
+
+func (s *blkText) blanks() {
+	for s.i < len(s.b) && (s.b[s.i] == ' ' || s.b[s.i] == '\t') {
+		s.i++
+	}
+}
+
+// number reads decimal digits into 64 bits.
+func (s *blkText) number() (v uint64, ok bool) {
+	from := s.i
+	for s.i < len(s.b) {
+		c := uint64(s.b[s.i] - '0')
+		if c > 9 {
+			break
+		}
+		if s.i-from >= 19 && (v > (1<<64-1)/10 || v*10 > 1<<64-1-c) {
+			return 0, false
+		}
+		v = v*10 + c
+		s.i++
+	}
+	return v, s.i > from
+}
+
+// column reads blanks, then a number.
+func (s *blkText) column() (uint64, bool) {
+	from := s.i
+	s.blanks()
+	if s.i == from {
+		return 0, false
+	}
+	return s.number()
+}
+
+// word reads blanks, then what is up to the next blank.
+func (s *blkText) word() []byte {
+	s.blanks()
+	from := s.i
+	for s.i < len(s.b) && s.b[s.i] != ' ' && s.b[s.i] != '\t' {
+		s.i++
+	}
+	return s.b[from:s.i]
+}
+
+// group skips a parenthesis.
+func (s *blkText) group() bool {
+	n := bytes.IndexByte(s.b[s.i:], ')')
+	if n < 0 {
+		return false
+	}
+	s.i += n + 1
+	s.blanks()
+	return true
+}
