@@ -1,0 +1,437 @@
+package lake
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v17/arrow/memory"
+)
+
+// The bounds of what a file may ask for. Ours stay far below; a damaged file
+// is refused instead of allocated for.
+const (
+	maxFooter    = 64 << 20
+	maxGroupRows = 1 << 20  // rows of a row group
+	maxPage      = 64 << 20 // bytes of a page
+	maxHeader    = 64 << 10 // bytes of a page's header
+	maxAlloc     = 128 << 20
+)
+
+var errTorn = errors.New("torn")
+
+// A thrift walks Apache Thrift's compact protocol, in which Parquet writes
+// its footer and page headers, without building anything. It is run before
+// arrow parses the same bytes: every length and every count of a list must
+// fit in what is left, so that arrow's parser can't be asked for gigabytes.
+type thrift struct {
+	b     []byte
+	at    int
+	depth int
+}
+
+// The types of the compact protocol.
+const (
+	tStop   = 0
+	tTrue   = 1
+	tFalse  = 2
+	tByte   = 3
+	tI16    = 4
+	tI32    = 5
+	tI64    = 6
+	tDouble = 7
+	tBinary = 8
+	tList   = 9
+	tSet    = 10
+	tMap    = 11
+	tStruct = 12
+)
+
+func (c *thrift) uvarint() (uint64, error) {
+	v, n := binary.Uvarint(c.b[c.at:])
+	if n <= 0 {
+		return 0, errTorn
+	}
+	c.at += n
+	return v, nil
+}
+
+func (c *thrift) skipBytes(n uint64) error {
+	if n > uint64(len(c.b)-c.at) {
+		return errTorn
+	}
+	c.at += int(n)
+	return nil
+}
+
+// structure walks a struct and calls visit, where set, with each integer
+// field of it, and within, where set, before each struct field: the walker
+// for that, or nil.
+func (c *thrift) structure(visit func(id int16, v int64), within func(id int16) func(id int16, v int64)) error {
+	if c.depth++; c.depth > 32 {
+		return errors.New("nested too deep")
+	}
+	defer func() { c.depth-- }()
+	var id int16
+	for {
+		if c.at >= len(c.b) {
+			return errTorn
+		}
+		head := c.b[c.at]
+		c.at++
+		kind := head & 15
+		if kind == tStop {
+			return nil
+		}
+		if delta := head >> 4; delta != 0 {
+			id += int16(delta)
+		} else {
+			v, err := c.uvarint()
+			if err != nil {
+				return err
+			}
+			id = int16(zigzag(v))
+		}
+		switch {
+		case kind == tI16 || kind == tI32 || kind == tI64:
+			v, err := c.uvarint()
+			if err != nil {
+				return err
+			}
+			if visit != nil {
+				visit(id, zigzag(v))
+			}
+		case kind == tTrue || kind == tFalse: // the value is in the type
+		case kind == tStruct && within != nil:
+			if err := c.structure(within(id), nil); err != nil {
+				return err
+			}
+		default:
+			if err := c.skip(kind); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// skip walks one value of a type as it stands in a field, list or map.
+func (c *thrift) skip(kind byte) error {
+	switch kind {
+	case tTrue, tFalse, tByte:
+		return c.skipBytes(1)
+	case tI16, tI32, tI64:
+		_, err := c.uvarint()
+		return err
+	case tDouble:
+		return c.skipBytes(8)
+	case tBinary:
+		n, err := c.uvarint()
+		if err != nil {
+			return err
+		}
+		return c.skipBytes(n)
+	case tList, tSet:
+		if c.at >= len(c.b) {
+			return errTorn
+		}
+		head := c.b[c.at]
+		c.at++
+		n := uint64(head >> 4)
+		if n == 15 {
+			var err error
+			if n, err = c.uvarint(); err != nil {
+				return err
+			}
+		}
+		return c.elements(n, head&15)
+	case tMap:
+		n, err := c.uvarint()
+		if err != nil || n == 0 {
+			return err
+		}
+		if c.at >= len(c.b) {
+			return errTorn
+		}
+		kinds := c.b[c.at]
+		c.at++
+		if n > uint64(len(c.b)-c.at) {
+			return errTorn
+		}
+		for range n {
+			if err := errors.Join(c.elements(1, kinds>>4), c.elements(1, kinds&15)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case tStruct:
+		return c.structure(nil, nil)
+	}
+	return fmt.Errorf("no such type %d", kind)
+}
+
+func (c *thrift) elements(n uint64, kind byte) error {
+	if n > uint64(len(c.b)-c.at) { // each takes a byte or more
+		return errTorn
+	}
+	for range n {
+		if err := c.skip(kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func zigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
+
+// checkFooter walks the footer of a file of so many bytes.
+func checkFooter(r io.ReaderAt, size int64) error {
+	const tail = 8
+	if size < 4+tail {
+		return fmt.Errorf("%d bytes are no Parquet file", size)
+	}
+	var head [4]byte
+	var end [tail]byte
+	if _, err := r.ReadAt(head[:], 0); err != nil {
+		return err
+	}
+	if _, err := r.ReadAt(end[:], size-tail); err != nil {
+		return err
+	}
+	if string(head[:]) != "PAR1" || string(end[4:]) != "PAR1" {
+		return errors.New("no Parquet file: its magic is missing")
+	}
+	n := int64(binary.LittleEndian.Uint32(end[:]))
+	if n > maxFooter || n > size-tail-4 {
+		return fmt.Errorf("footer of %d bytes in a file of %d", n, size)
+	}
+	b := make([]byte, n)
+	if _, err := r.ReadAt(b, size-tail-n); err != nil {
+		return err
+	}
+	c := thrift{b: b}
+	if err := c.structure(nil, nil); err != nil {
+		return fmt.Errorf("footer: %w", err)
+	}
+	if c.at != len(b) {
+		return fmt.Errorf("footer: %d bytes after its end", len(b)-c.at)
+	}
+	return nil
+}
+
+// pageHeader is what a page says of itself.
+type pageHeader struct {
+	kind, packed, unpacked, values, encoding, levels int64
+}
+
+const (
+	pageData       = 0
+	pageDictionary = 2
+)
+
+// The encodings of Parquet that a lake's pages use.
+const (
+	encPlain     = 0
+	encPlainDict = 2
+	encRLE       = 3
+	encDelta     = 5
+	encRLEDict   = 8
+)
+
+func (c *thrift) pageHeader() (h pageHeader, err error) {
+	h = pageHeader{kind: -1, packed: -1, unpacked: -1, values: -1, encoding: -1, levels: -1}
+	inner := func(id int16, v int64) {
+		switch id { // DataPageHeader and DictionaryPageHeader begin alike
+		case 1:
+			h.values = v
+		case 2:
+			h.encoding = v
+		case 3:
+			h.levels = v
+		}
+	}
+	err = c.structure(func(id int16, v int64) {
+		switch id {
+		case 1:
+			h.kind = v
+		case 2:
+			h.unpacked = v
+		case 3:
+			h.packed = v
+		}
+	}, func(id int16) func(int16, int64) {
+		if id == 5 && h.kind == pageData || id == 7 && h.kind == pageDictionary {
+			return inner
+		}
+		return nil
+	})
+	return h, err
+}
+
+// chunk is where a column's values of a row group lie.
+type chunk struct {
+	from, bytes int64
+	rows        int64
+	nullable    bool
+}
+
+// checkPages walks the headers of a chunk's pages. What it lets through has
+// pages that lie in the chunk, dictionaries and rows that fit their bytes, and
+// delta blocks of the usual size, which arrow takes on trust.
+func checkPages(r io.ReaderAt, c chunk) error {
+	var buf [512]byte
+	at, end, rows := c.from, c.from+c.bytes, int64(0)
+	for first := true; rows < c.rows; first = false {
+		if at >= end {
+			return fmt.Errorf("pages of %d rows, want %d", rows, c.rows)
+		}
+		h, n, err := readHeader(r, buf[:], at, end)
+		if err != nil {
+			return fmt.Errorf("page at %d: %w", at, err)
+		}
+		at += n
+		if h.packed < 0 || h.packed > end-at || h.packed != h.unpacked || h.packed > maxPage {
+			return fmt.Errorf("page of %d bytes, %d unpacked, where %d are left", h.packed, h.unpacked, end-at)
+		}
+		switch {
+		case h.kind == pageDictionary && first:
+			// A value takes a byte or more.
+			if h.values < 0 || h.values > h.packed || h.encoding != encPlain && h.encoding != encPlainDict {
+				return fmt.Errorf("dictionary of %d values in %d bytes", h.values, h.packed)
+			}
+		case h.kind == pageData:
+			if h.values <= 0 || h.values > c.rows-rows {
+				return fmt.Errorf("page of %d rows where %d are left", h.values, c.rows-rows)
+			}
+			rows += h.values
+			if err := checkData(r, buf[:], at, h, c.nullable); err != nil {
+				return fmt.Errorf("page at %d: %w", at, err)
+			}
+		default:
+			return fmt.Errorf("page type %d is none of a lake's", h.kind)
+		}
+		at += h.packed
+	}
+	return nil
+}
+
+// readHeader reads the page header at a position; n is its length.
+func readHeader(r io.ReaderAt, buf []byte, at, end int64) (h pageHeader, n int64, err error) {
+	for {
+		b := buf[:min(int64(len(buf)), end-at)]
+		if _, err := r.ReadAt(b, at); err != nil {
+			return h, 0, err
+		}
+		c := thrift{b: b}
+		h, err = c.pageHeader()
+		if err == nil {
+			return h, int64(c.at), nil
+		}
+		if !errors.Is(err, errTorn) || int64(len(b)) == end-at || len(buf) >= maxHeader {
+			return h, 0, err
+		}
+		buf = make([]byte, 4*len(buf))
+	}
+}
+
+// checkData looks into a data page: its levels must cover its rows, or arrow
+// would ask for more of them for ever; and arrow allocates by the block size
+// of deltas and loops on a miniblock of no values.
+func checkData(r io.ReaderAt, buf []byte, at int64, h pageHeader, nullable bool) error {
+	left := h.packed
+	if nullable { // the levels stand first, after their length
+		var n [4]byte
+		if left < 4 || h.levels != encRLE {
+			return fmt.Errorf("levels of encoding %d in %d bytes", h.levels, left)
+		}
+		if _, err := r.ReadAt(n[:], at); err != nil {
+			return err
+		}
+		size := int64(binary.LittleEndian.Uint32(n[:]))
+		if size > left-4 {
+			return fmt.Errorf("levels of %d bytes in a page of %d", size, left)
+		}
+		levels := make([]byte, size)
+		if _, err := r.ReadAt(levels, at+4); err != nil {
+			return err
+		}
+		if err := checkLevels(levels, h.values); err != nil {
+			return fmt.Errorf("levels: %w", err)
+		}
+		at, left = at+4+size, left-4-size
+	}
+	switch h.encoding {
+	case encPlain, encPlainDict, encRLEDict:
+		return nil
+	case encDelta:
+	default:
+		return fmt.Errorf("encoding %d is none of a lake's", h.encoding)
+	}
+	b := buf[:min(int64(len(buf)), left)]
+	if _, err := r.ReadAt(b, at); err != nil {
+		return err
+	}
+	c := thrift{b: b} // its numbers are written alike
+	block, err := c.uvarint()
+	if err != nil {
+		return err
+	}
+	minis, err := c.uvarint()
+	if err != nil {
+		return err
+	}
+	if block < 128 || block > 1<<16 || minis == 0 || block%minis != 0 || block/minis%32 != 0 {
+		return fmt.Errorf("delta blocks of %d values in %d parts", block, minis)
+	}
+	return nil
+}
+
+// checkLevels walks levels of one bit: runs of a varint, of which the lowest
+// bit says whether that many equal levels (one byte) or that many groups of
+// eight (a byte each) follow.
+func checkLevels(b []byte, rows int64) error {
+	c := thrift{b: b}
+	for rows > 0 {
+		head, err := c.uvarint()
+		if err != nil {
+			return err
+		}
+		run := head >> 1
+		if head&1 != 0 {
+			if run == 0 || run > uint64(len(b)) {
+				return fmt.Errorf("%d groups in %d bytes", run, len(b))
+			}
+			rows -= 8 * int64(run)
+			err = c.skipBytes(run)
+		} else {
+			if run == 0 || run > uint64(rows) {
+				return fmt.Errorf("a run of %d where %d rows are left", run, rows)
+			}
+			rows -= int64(run)
+			if err = c.skipBytes(1); err == nil && b[c.at-1] > 1 {
+				err = fmt.Errorf("level %d", b[c.at-1])
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A boundedAlloc is Go's memory for arrow, up to maxAlloc at a time.
+type boundedAlloc struct{ memory.GoAllocator }
+
+func (a *boundedAlloc) Allocate(n int) []byte {
+	if n < 0 || n > maxAlloc {
+		panic(fmt.Errorf("asks for %d bytes at once", n))
+	}
+	return a.GoAllocator.Allocate(n)
+}
+
+func (a *boundedAlloc) Reallocate(n int, b []byte) []byte {
+	if n < 0 || n > maxAlloc {
+		panic(fmt.Errorf("asks for %d bytes at once", n))
+	}
+	return a.GoAllocator.Reallocate(n, b)
+}

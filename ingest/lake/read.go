@@ -1,0 +1,352 @@
+package lake
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/apache/arrow/go/v17/parquet"
+	"github.com/apache/arrow/go/v17/parquet/file"
+	"github.com/apache/arrow/go/v17/parquet/schema"
+)
+
+// A Reader reads a file that a Writer wrote. It is not safe for concurrent
+// use. A damaged file gives an error: what arrow takes on trust is checked
+// before it sees it, its panics are recovered, and only its column readers are
+// used, which start no goroutine: a panic in one could not be recovered and
+// would end the process. (Arrow v17's record reader, told to be serial, still
+// opens its columns in goroutines; and it can't read a nullable column of
+// deltas in more than one piece, since its decoder forgets what it had
+// unpacked.)
+type Reader struct {
+	path   string
+	src    source
+	size   int64
+	pf     *file.Reader
+	cols   []leaf // of want, in the order of want
+	meta   map[string]string
+	groups []int // still to be read
+	left   int64 // rows of the open group
+	out    []Column
+	err    error
+}
+
+// source is what a Reader reads from.
+type source interface {
+	io.ReaderAt
+	io.Seeker
+}
+
+// leaf is a column of the file that is read.
+type leaf struct {
+	index    int
+	name     string
+	typ      Type
+	nullable bool
+	chunk    file.ColumnChunkReader // of the open row group
+	batch
+}
+
+// Group is a row group: its rows, and by column the smallest and largest
+// value where the file tells, as int64, int32, float64, string or bool.
+type Group struct {
+	Rows     int64
+	Min, Max map[string]any
+}
+
+// Open opens a file for the columns of want, in that order; nil wants all.
+// Columns that the file lacks are left out.
+func Open(path string, want []string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("lake: %w", err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a regular file")
+	}
+	var r *Reader
+	if err == nil {
+		r, err = newReader(path, f, info.Size(), want)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lake: open %s: %w", path, err)
+	}
+	return r, nil
+}
+
+func newReader(path string, src source, size int64, want []string) (*Reader, error) {
+	if err := checkFooter(src, size); err != nil {
+		return nil, err
+	}
+	r := &Reader{path: path, src: src, size: size}
+	err := guard(func() (err error) {
+		props := parquet.NewReaderProperties(&boundedAlloc{})
+		props.BufferedStreamEnabled = true
+		props.BufferSize = 64 << 10
+		if r.pf, err = file.NewParquetReader(src, file.WithReadProps(props)); err != nil {
+			return err
+		}
+		return r.checkMeta(want)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for g := range r.pf.NumRowGroups() {
+		r.groups = append(r.groups, g)
+	}
+	return r, nil
+}
+
+// checkMeta looks at what the footer says and finds the columns of want.
+func (r *Reader) checkMeta(want []string) error {
+	meta := r.pf.MetaData()
+	r.meta = make(map[string]string)
+	for _, kv := range meta.KeyValueMetadata() {
+		r.meta[kv.GetKey()] = kv.GetValue()
+	}
+	if v, ok := r.meta[SchemaKey]; !ok || v != Schema {
+		return fmt.Errorf("%s is %q, this version reads %q", SchemaKey, v, Schema)
+	}
+	n := meta.Schema.NumColumns()
+	if n == 0 || n != meta.Schema.Root().NumFields() {
+		return errors.New("its columns are nested, a lake's are flat")
+	}
+	at := make(map[string]leaf, n)
+	for i := range n {
+		l, err := leafOf(meta.Schema.Column(i), i)
+		if err != nil {
+			return err
+		}
+		if _, twice := at[l.name]; twice {
+			return fmt.Errorf("column %q stands twice", l.name)
+		}
+		at[l.name] = l
+		if want == nil {
+			r.cols = append(r.cols, l)
+		}
+	}
+	for _, name := range want {
+		if l, ok := at[name]; ok {
+			r.cols = append(r.cols, l)
+		}
+	}
+	var rows int64
+	for g, group := range meta.RowGroups {
+		if len(group.Columns) != n || group.NumRows < 0 || group.NumRows > maxGroupRows {
+			return fmt.Errorf("row group %d has %d columns and %d rows", g, len(group.Columns), group.NumRows)
+		}
+		rows += group.NumRows
+		for i := range n {
+			if err := r.checkChunk(g, i, meta.Schema.Column(i)); err != nil {
+				return fmt.Errorf("row group %d, column %q: %w", g, meta.Schema.Column(i).Name(), err)
+			}
+		}
+	}
+	if rows != meta.NumRows {
+		return fmt.Errorf("row groups of %d rows in a file of %d", rows, meta.NumRows)
+	}
+	return nil
+}
+
+func leafOf(c *schema.Column, i int) (leaf, error) {
+	l := leaf{index: i, name: c.Name(), nullable: c.MaxDefinitionLevel() == 1}
+	if c.MaxRepetitionLevel() != 0 || c.MaxDefinitionLevel() > 1 || c.Path() != c.Name() {
+		return l, fmt.Errorf("column %q is nested, a lake's are flat", c.Name())
+	}
+	_, text := c.LogicalType().(*schema.StringLogicalType)
+	if !text {
+		_, text = c.LogicalType().(schema.StringLogicalType)
+	}
+	plain := c.LogicalType() == nil || c.LogicalType().IsNone()
+	switch t := c.PhysicalType(); {
+	case t == parquet.Types.Int64 && plain:
+		l.typ = Int64
+	case t == parquet.Types.Int32 && plain:
+		l.typ = Int32
+	case t == parquet.Types.Double && plain:
+		l.typ = Float64
+	case t == parquet.Types.Boolean && plain:
+		l.typ = Bool
+	case t == parquet.Types.ByteArray && text:
+		l.typ = String
+	default:
+		return l, fmt.Errorf("column %q has the type %v %v, which is none of a lake's", c.Name(), t, c.LogicalType())
+	}
+	return l, nil
+}
+
+// checkChunk looks at what the footer says of a column chunk.
+func (r *Reader) checkChunk(g, i int, c *schema.Column) error {
+	group := r.pf.MetaData().RowGroups[g]
+	if group.Columns[i] == nil || group.Columns[i].MetaData == nil {
+		return errors.New("nothing is known of it")
+	}
+	m := group.Columns[i].MetaData
+	switch {
+	case parquet.Type(m.Type) != c.PhysicalType():
+		return fmt.Errorf("its type is %v, the schema's %v", m.Type, c.PhysicalType())
+	case len(m.PathInSchema) != 1 || m.PathInSchema[0] != c.Name():
+		return fmt.Errorf("its name is %q", m.PathInSchema)
+	case m.Codec != 0:
+		return fmt.Errorf("it is compressed by %v, a lake's are not", m.Codec)
+	case m.NumValues != group.NumRows:
+		return fmt.Errorf("%d values in %d rows", m.NumValues, group.NumRows)
+	case group.Columns[i].CryptoMetadata != nil:
+		return errors.New("it is encrypted")
+	}
+	if k := r.chunk(g, i); k.from < 4 || k.bytes < 0 || k.from > r.size || k.bytes > r.size-k.from {
+		return fmt.Errorf("bytes %d to %d in a file of %d", k.from, k.from+k.bytes, r.size)
+	}
+	return nil
+}
+
+// chunk is where arrow will read: it starts at the dictionary, where one
+// stands before the data.
+func (r *Reader) chunk(g, i int) chunk {
+	group := r.pf.MetaData().RowGroups[g]
+	m := group.Columns[i].MetaData
+	from := m.DataPageOffset
+	if d := m.DictionaryPageOffset; d != nil && *d > 0 && *d < from {
+		from = *d
+	}
+	return chunk{from: from, bytes: m.TotalCompressedSize, rows: group.NumRows,
+		nullable: r.pf.MetaData().Schema.Column(i).MaxDefinitionLevel() > 0}
+}
+
+// Meta gives the file's metadata.
+func (r *Reader) Meta() map[string]string { return r.meta }
+
+// Fields describes the columns that are read, in their order.
+func (r *Reader) Fields() []Field {
+	fields := make([]Field, len(r.cols))
+	for i, c := range r.cols {
+		fields[i] = Field{Name: c.name, Type: c.typ, Nullable: c.nullable}
+	}
+	return fields
+}
+
+// RowGroups gives the row groups of the file with the bounds of all its
+// columns.
+func (r *Reader) RowGroups() []Group {
+	meta := r.pf.MetaData()
+	groups := make([]Group, len(meta.RowGroups))
+	for g, group := range meta.RowGroups {
+		out := Group{Rows: group.NumRows, Min: make(map[string]any), Max: make(map[string]any)}
+		for i, c := range group.Columns {
+			l, err := leafOf(meta.Schema.Column(i), i)
+			if err != nil || c.MetaData.Statistics == nil {
+				continue
+			}
+			if v := l.typ.decode(c.MetaData.Statistics.MinValue); v != nil {
+				out.Min[l.name] = v
+			}
+			if v := l.typ.decode(c.MetaData.Statistics.MaxValue); v != nil {
+				out.Max[l.name] = v
+			}
+		}
+		groups[g] = out
+	}
+	return groups
+}
+
+// Select says which row groups Next reads, by number and in this order. It
+// starts anew, also after the end.
+func (r *Reader) Select(groups []int) {
+	r.release()
+	r.left = 0
+	r.groups = slices.Clone(groups)
+	if r.err == io.EOF {
+		r.err = nil
+	}
+}
+
+// Next gives the next rows, at most BatchRows of one row group, and io.EOF
+// after the last. The columns hold until the next call; their strings stay.
+func (r *Reader) Next() ([]Column, int, error) {
+	if r.err != nil {
+		return nil, 0, r.err
+	}
+	n, err := 0, guard(func() error { return r.advance() })
+	if err == nil {
+		n = int(min(r.left, BatchRows))
+		err = guard(func() error { return r.batch(n) })
+	}
+	if err != nil {
+		if err != io.EOF {
+			err = fmt.Errorf("lake: read %s: %w", r.path, err)
+		}
+		r.err = err
+		r.release()
+		return nil, 0, err
+	}
+	r.left -= int64(n)
+	return r.out, n, nil
+}
+
+// advance opens the next row group that has rows.
+func (r *Reader) advance() error {
+	for r.left == 0 {
+		r.release()
+		if len(r.groups) == 0 {
+			return io.EOF
+		}
+		g := r.groups[0]
+		r.groups = r.groups[1:]
+		if g < 0 || g >= r.pf.NumRowGroups() {
+			return fmt.Errorf("row group %d of %d", g, r.pf.NumRowGroups())
+		}
+		if r.left = r.pf.MetaData().RowGroups[g].NumRows; r.left == 0 {
+			continue
+		}
+		group := r.pf.RowGroup(g)
+		for i := range r.cols {
+			c := &r.cols[i]
+			err := checkPages(r.src, r.chunk(g, c.index))
+			if err == nil {
+				c.chunk, err = group.Column(c.index)
+			}
+			if err != nil {
+				return fmt.Errorf("row group %d, column %q: %w", g, c.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Reader) batch(n int) error {
+	r.out = r.out[:0]
+	for i := range r.cols {
+		col, err := r.cols[i].read(n)
+		if err != nil {
+			return fmt.Errorf("column %q: %w", r.cols[i].name, err)
+		}
+		r.out = append(r.out, col)
+	}
+	return nil
+}
+
+func (r *Reader) release() {
+	for i := range r.cols {
+		r.cols[i].chunk = nil
+	}
+}
+
+// Close closes the file. A second Close does nothing.
+func (r *Reader) Close() error {
+	r.release()
+	if r.err == nil || r.err == io.EOF {
+		r.err = os.ErrClosed
+	}
+	c, ok := r.src.(io.Closer)
+	if !ok || c == nil {
+		return nil
+	}
+	if err := c.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("lake: close %s: %w", r.path, err)
+	}
+	return nil
+}

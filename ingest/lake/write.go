@@ -1,0 +1,296 @@
+package lake
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/apache/arrow/go/v17/parquet"
+	"github.com/apache/arrow/go/v17/parquet/compress"
+	"github.com/apache/arrow/go/v17/parquet/file"
+	"github.com/apache/arrow/go/v17/parquet/metadata"
+	"github.com/apache/arrow/go/v17/parquet/schema"
+)
+
+const (
+	createdBy = "iopathy" // fixed: a file's bytes follow from its rows alone
+	pageBytes = 1 << 20   // a data page is cut beyond this
+	dictBytes = 1 << 20   // a larger dictionary is not written
+	writeStep = 4 << 10   // rows between two looks at the page's size
+)
+
+// A Writer writes one Parquet file. It is not safe for concurrent use. After
+// an error it only remembers that error: call Abort.
+type Writer struct {
+	fields []Field
+	encs   []Encoding
+	file   *newFile
+	sink   *sink
+	pw     *file.Writer
+	stats  [][]metadata.EncodedStatistics // by row group, column
+	rows   int64
+	pack   packer
+	err    error
+	done   bool
+}
+
+// Create begins a file at path, whose directory is made if it is missing.
+// Nothing is seen under path until Close. meta goes into the file's metadata
+// beside the schema version.
+func Create(path string, fields []Field, meta map[string]string) (*Writer, error) {
+	if len(fields) == 0 {
+		return nil, errors.New("lake: a file without columns")
+	}
+	w := &Writer{fields: slices.Clone(fields)}
+	nodes := make(schema.FieldList, len(fields))
+	props := []parquet.WriterProperty{
+		parquet.WithCreatedBy(createdBy),
+		parquet.WithCompression(compress.Codecs.Uncompressed),
+		parquet.WithDataPageVersion(parquet.DataPageV1),
+		parquet.WithDataPageSize(pageBytes),
+		parquet.WithDictionaryPageSizeLimit(2 * dictBytes),
+		parquet.WithBatchSize(writeStep),
+		parquet.WithDictionaryDefault(false),
+		parquet.WithRootRepetition(parquet.Repetitions.Required),
+		// Arrow v17 writes distinct_count 0 and may let statistics point into
+		// memory that is used again; ours are put into the footer instead.
+		parquet.WithStats(false),
+	}
+	seen := make(map[string]bool, len(fields))
+	for i, f := range fields {
+		e, err := f.encoding()
+		if err != nil {
+			return nil, err
+		}
+		if f.Name == "" || seen[f.Name] {
+			return nil, fmt.Errorf("lake: column name %q is empty or stands twice", f.Name)
+		}
+		seen[f.Name] = true
+		w.encs = append(w.encs, e)
+		switch e {
+		case Delta:
+			props = append(props, parquet.WithEncodingFor(f.Name, parquet.Encodings.DeltaBinaryPacked))
+		case Dictionary:
+			props = append(props, parquet.WithDictionaryFor(f.Name, true))
+		}
+		if nodes[i], err = node(f); err != nil {
+			return nil, fmt.Errorf("lake: column %q: %w", f.Name, err)
+		}
+	}
+	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, nodes, -1)
+	if err != nil {
+		return nil, fmt.Errorf("lake: schema: %w", err)
+	}
+	kv := metadata.NewKeyValueMetadata()
+	all := maps.Clone(meta)
+	if all == nil {
+		all = make(map[string]string, 1)
+	}
+	all[SchemaKey] = Schema
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		if err := kv.Append(k, all[k]); err != nil {
+			return nil, fmt.Errorf("lake: metadata: %w", err)
+		}
+	}
+	if w.file, err = createFile(path); err != nil {
+		return nil, err
+	}
+	w.sink = newSink(w.file)
+	err = guard(func() error {
+		w.pw = file.NewParquetWriter(w.sink, root, file.WithWriterProps(parquet.NewWriterProperties(props...)), file.WithWriteMetadata(kv))
+		return nil
+	})
+	if err != nil {
+		w.file.abort()
+		return nil, fmt.Errorf("lake: begin %s: %w", path, err)
+	}
+	return w, nil
+}
+
+func node(f Field) (schema.Node, error) {
+	rep := parquet.Repetitions.Required
+	if f.Nullable {
+		rep = parquet.Repetitions.Optional
+	}
+	switch f.Type {
+	case Int64:
+		return schema.NewInt64Node(f.Name, rep, -1), nil
+	case Int32:
+		return schema.NewInt32Node(f.Name, rep, -1), nil
+	case Float64:
+		return schema.NewFloat64Node(f.Name, rep, -1), nil
+	case Bool:
+		return schema.NewBooleanNode(f.Name, rep, -1), nil
+	}
+	return schema.NewPrimitiveNodeLogical(f.Name, rep, schema.StringLogicalType{}, parquet.Types.ByteArray, -1, -1)
+}
+
+// Write adds the columns as one row group: the fields of Create, in their
+// order, of equal length. No rows is no row group.
+func (w *Writer) Write(cols []Column) error {
+	if w.err != nil {
+		return w.err
+	}
+	if w.done {
+		return errors.New("lake: write after the end")
+	}
+	n, err := w.check(cols)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return nil
+	}
+	w.err = guard(func() error {
+		group := w.pw.AppendRowGroup()
+		stats := make([]metadata.EncodedStatistics, len(cols))
+		for i, c := range cols {
+			cw, err := group.NextColumn()
+			if err != nil {
+				return err
+			}
+			if stats[i], err = w.pack.column(cw, w.encs[i], w.fields[i].Nullable, c, n); err != nil {
+				return fmt.Errorf("column %q: %w", c.Name, err)
+			}
+		}
+		w.stats = append(w.stats, stats)
+		w.rows += int64(n)
+		return group.Close()
+	})
+	if w.sink.err != nil {
+		w.err = w.sink.err // the cause of what arrow made of it
+	}
+	if w.err != nil {
+		w.err = fmt.Errorf("lake: write %s: %w", w.file.path, w.err)
+	}
+	return w.err
+}
+
+// check looks at the shape of the columns before arrow sees them.
+func (w *Writer) check(cols []Column) (rows int, err error) {
+	if len(cols) != len(w.fields) {
+		return 0, fmt.Errorf("lake: write %s: %d columns, want %d", w.file.path, len(cols), len(w.fields))
+	}
+	for i, c := range cols {
+		f := w.fields[i]
+		t, n := typeOf(c)
+		switch {
+		case c.Name != f.Name:
+			err = fmt.Errorf("column %d is %q, want %q", i, c.Name, f.Name)
+		case n < 0 || t != f.Type:
+			err = fmt.Errorf("column %q holds %T, want %v", c.Name, c.Data, f.Type)
+		case i > 0 && n != rows:
+			err = fmt.Errorf("column %q has %d rows, the first has %d", c.Name, n, rows)
+		case c.Valid != nil && len(c.Valid) != n:
+			err = fmt.Errorf("column %q has %d rows and %d validities", c.Name, n, len(c.Valid))
+		case !f.Nullable && slices.Contains(c.Valid, false):
+			err = fmt.Errorf("column %q has a null but is not nullable", c.Name)
+		case n > maxGroupRows:
+			err = fmt.Errorf("a row group of %d rows, at most %d", n, maxGroupRows)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("lake: write %s: %w", w.file.path, err)
+		}
+		rows = n
+	}
+	return rows, nil
+}
+
+// Close writes the footer, syncs the file and gives it its name. The Part's
+// Path is the path given to Create; the caller makes it relative.
+func (w *Writer) Close() (Part, error) {
+	if w.err != nil {
+		return Part{}, w.err
+	}
+	if w.done {
+		return Part{}, errors.New("lake: close after the end")
+	}
+	w.done = true
+	err := guard(w.footer)
+	if w.sink.err != nil {
+		err = w.sink.err
+	}
+	var part Part
+	if err == nil {
+		part, err = w.sink.finish()
+	}
+	if err == nil {
+		err = w.file.commit()
+	} else {
+		w.file.abort()
+	}
+	if err != nil {
+		w.err = fmt.Errorf("lake: write %s: %w", w.file.path, err)
+		return Part{}, w.err
+	}
+	part.Path, part.Rows = w.file.path, w.rows
+	return part, nil
+}
+
+// Abort leaves nothing of the file; after Close it does nothing.
+func (w *Writer) Abort() {
+	if !w.done || w.err != nil {
+		w.done = true
+		w.file.abort()
+	}
+}
+
+// footer lets arrow write the file's metadata aside, then corrects them: our
+// statistics, and the encodings in a fixed order, where arrow has the order
+// of a map.
+func (w *Writer) footer() error {
+	var aside bytes.Buffer
+	w.sink.aside = &aside
+	err := w.pw.FlushWithFooter()
+	w.sink.aside = nil
+	if err != nil {
+		return err
+	}
+	const tail = 8 // length and magic
+	if aside.Len() < tail {
+		return errors.New("arrow wrote no footer")
+	}
+	meta, err := metadata.NewFileMetaData(aside.Bytes()[:aside.Len()-tail], nil)
+	if err != nil {
+		return fmt.Errorf("footer: %w", err)
+	}
+	if len(meta.RowGroups) != len(w.stats) {
+		return fmt.Errorf("footer has %d row groups, %d were written", len(meta.RowGroups), len(w.stats))
+	}
+	for g, group := range meta.RowGroups {
+		for c, chunk := range group.Columns {
+			chunk.MetaData.Statistics = w.stats[g][c].ToThrift()
+			enc := chunk.MetaData.EncodingStats
+			for i := range enc { // at most three: no sort of an unnameable type
+				for j := i; j > 0 && cmp.Or(cmp.Compare(enc[j].PageType, enc[j-1].PageType), cmp.Compare(enc[j].Encoding, enc[j-1].Encoding)) < 0; j-- {
+					enc[j], enc[j-1] = enc[j-1], enc[j]
+				}
+			}
+		}
+	}
+	n, err := meta.WriteTo(w.sink, nil)
+	if err != nil {
+		return fmt.Errorf("footer: %w", err)
+	}
+	_, err = w.sink.Write([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24), 'P', 'A', 'R', '1'})
+	return err
+}
+
+// guard runs f and turns a panic of arrow into an error. It helps only
+// against a panic in the calling goroutine: arrow must be used in ways that
+// start none.
+func guard(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if e, ok := r.(error); ok {
+				err = fmt.Errorf("parquet: %w", e)
+			} else {
+				err = fmt.Errorf("parquet: %v", r)
+			}
+		}
+	}()
+	return f()
+}
