@@ -13,25 +13,42 @@ type Window struct {
 	Kind           ingest.LatencyKind // what its latencies span
 	TickNS         int64
 	Requests       int64   // completed
-	Coverage       float64 // covered share of the window's ticks, times the known share of I/O
-	CoveredTicks   int
-	Idle           bool // nothing happened, or too little to judge
+	Coverage       float64 // covered share of the window's ticks, times Known
+	Known          float64 // share of the requests whose latency is known, where any is; else 1
+	CoveredTicks   int     // ticks inside the device's span
+	Idle           bool    // nothing happened, or too little to judge
 	Vector         Vector
 	Missing        Mask
 	Context        Context
 }
 
-// Tick is the smallest time bin of a device, closed and exact.
+// Tick is the smallest time bin of a device, closed and exact. Completed I/O
+// counts where it completes, arrivals where they start, the integrals where
+// they lie.
 type Tick struct {
 	StartNS       int64
 	Reads, Writes int64 // completed
 	Others        int64 // flushes, discards, other
 	ReadBytes     int64
 	WriteBytes    int64
-	LatencyNS     int64 // sum over the completed
+	Timed         int64 // completed with a known latency
+	LatencyNS     int64 // sum over the timed
 	MaxLatencyNS  int64
+	TimedReads    int64
+	ReadLatencyNS int64 // sum over the timed reads
 	Arrivals      int64
 	InFlightNS    int64 // integral of queue depth
 	BusyNS        int64
 	PeakDepth     int32
+}
+
+// Requests is the number of completed requests of the tick.
+func (t *Tick) Requests() int64 { return t.Reads + t.Writes + t.Others }
+
+// Bytes is the number of bytes read and written.
+func (t *Tick) Bytes() int64 { return t.ReadBytes + t.WriteBytes }
+
+// Quiet reports whether nothing arrived, completed or was in flight.
+func (t *Tick) Quiet() bool {
+	return t.Arrivals == 0 && t.InFlightNS == 0 && t.PeakDepth == 0 && t.Requests() == 0
 }

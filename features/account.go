@@ -1,0 +1,252 @@
+package features
+
+import (
+	"math/bits"
+
+	"github.com/iopathy/iopathy/ingest"
+)
+
+const (
+	opCount = int(ingest.OpDiscard) + 1
+
+	smallWriteBytes = 16 << 10
+
+	regionBits    = 26 // a region is 64 MiB
+	regionCount   = 64 // regions are hashed to this many
+	regionOctaves = 24 // latency classes: below 2^13 ns, then one per doubling
+	octaveBase    = 13
+)
+
+// The latency histograms of an account.
+const (
+	latencyReads = iota
+	latencyWrites
+	latencyOthers
+	latencyGroups
+)
+
+// account is the integer sums of the events that complete in one window.
+// Nothing in it depends on their order, save the sums of re-reads and the
+// count of sequential ones, which are settled as each event comes.
+type account struct {
+	window int64
+
+	requests, timed                 int64
+	ops                             [opCount]int64
+	timedBy, latencyBy              [opCount]int64
+	maxLatency                      int64
+	sync, meta, fua, ahead, journal int64
+	errors                          int64
+	queued, queueNS, queuedLatency  int64
+	sized, sizedBytes               int64 // reads and writes whose size is known and above 0
+	sizedReads, readBytes           int64
+	smallWrites                     int64
+	unsized                         int64 // reads and writes of unknown size
+	placed, sequential, misaligned  int64
+	latency                         [latencyGroups]histogram
+	sizes                           histogram
+	regions                         [regionCount][regionOctaves]uint32
+	comms, cgroups                  tops
+	reread                          rereadSums
+}
+
+// reset empties the account for another window.
+func (a *account) reset() {
+	latency, sizes := &a.latency, &a.sizes
+	for i := range latency {
+		latency[i].reset()
+	}
+	sizes.reset()
+	if a.ops[ingest.OpRead] > 0 {
+		clear(a.regions[:])
+	}
+	a.window = 0
+	a.requests, a.timed, a.maxLatency = 0, 0, 0
+	a.ops, a.timedBy, a.latencyBy = [opCount]int64{}, [opCount]int64{}, [opCount]int64{}
+	a.sync, a.meta, a.fua, a.ahead, a.journal, a.errors = 0, 0, 0, 0, 0, 0
+	a.queued, a.queueNS, a.queuedLatency = 0, 0, 0
+	a.sized, a.sizedBytes, a.sizedReads, a.readBytes, a.smallWrites, a.unsized = 0, 0, 0, 0, 0, 0
+	a.placed, a.sequential, a.misaligned = 0, 0, 0
+	a.comms, a.cgroups, a.reread = tops{}, tops{}, rereadSums{}
+}
+
+// add counts a completed event of the fold.
+func (a *account) add(e *ingest.Event, f *Fold) {
+	op := e.Op
+	if int(op) >= opCount {
+		op = ingest.OpOther
+	}
+	a.requests++
+	a.ops[op]++
+	a.flags(op, e.Flags)
+	if e.Error != 0 {
+		a.errors++
+	}
+	if e.LatencyNS >= 0 {
+		a.timing(op, e)
+	}
+	a.comms.add(uint32(e.Comm))
+	a.cgroups.add(uint32(e.Cgroup))
+	if op != ingest.OpRead && op != ingest.OpWrite {
+		return
+	}
+	if e.SizeBytes < 0 {
+		a.unsized++
+		return
+	}
+	if e.SizeBytes > 0 {
+		a.sized++
+		a.sizedBytes += e.SizeBytes
+		a.sizes.add(e.SizeBytes)
+		if op == ingest.OpRead {
+			a.sizedReads++
+			a.readBytes += e.SizeBytes
+		} else if e.SizeBytes <= smallWriteBytes {
+			a.smallWrites++
+		}
+	}
+	if e.OffsetBytes < 0 {
+		return
+	}
+	a.placed++
+	if (e.OffsetBytes|e.SizeBytes)%blockBytes != 0 {
+		a.misaligned++
+	}
+	if f.recent.follows(op == ingest.OpWrite, e.TimeNS, e.OffsetBytes, e.SizeBytes, f.o.RereadNS) {
+		a.sequential++
+	}
+	if op == ingest.OpRead && e.SizeBytes > 0 {
+		if e.LatencyNS >= 0 {
+			a.regions[regionOf(e.OffsetBytes)][octaveOf(e.LatencyNS)]++
+		}
+		f.table.read(e.TimeNS, e.OffsetBytes, e.SizeBytes, uint32(a.window), &a.reread)
+	}
+}
+
+func (a *account) flags(op ingest.Op, fl ingest.Flags) {
+	const journal = ingest.FlagMeta | ingest.FlagFUA | ingest.FlagPreflush
+	if op == ingest.OpFlush || fl&journal != 0 {
+		a.journal++
+	}
+	if fl == 0 {
+		return
+	}
+	if fl&ingest.FlagSync != 0 {
+		a.sync++
+	}
+	if fl&ingest.FlagMeta != 0 {
+		a.meta++
+	}
+	if fl&(ingest.FlagFUA|ingest.FlagPreflush) != 0 {
+		a.fua++
+	}
+	if fl&ingest.FlagReadahead != 0 {
+		a.ahead++
+	}
+}
+
+func (a *account) timing(op ingest.Op, e *ingest.Event) {
+	a.timed++
+	a.timedBy[op]++
+	a.latencyBy[op] += e.LatencyNS
+	a.maxLatency = max(a.maxLatency, e.LatencyNS)
+	group := latencyOthers
+	switch op {
+	case ingest.OpRead:
+		group = latencyReads
+	case ingest.OpWrite:
+		group = latencyWrites
+	}
+	a.latency[group].add(e.LatencyNS)
+	if e.QueueNS >= 0 {
+		a.queued++
+		a.queueNS += e.QueueNS
+		a.queuedLatency += e.LatencyNS
+	}
+}
+
+func (a *account) latencyNS() int64 {
+	s := int64(0)
+	for _, v := range a.latencyBy {
+		s += v
+	}
+	return s
+}
+
+func regionOf(offset int64) int { return int(mix(uint64(offset)>>regionBits) % regionCount) }
+
+func octaveOf(latency int64) int {
+	return min(bits.Len64(uint64(latency)>>octaveBase), regionOctaves-1)
+}
+
+// recent remembers where the last reads and writes ended, a few of each, so
+// that interleaved streams and completions out of order are still seen as
+// sequential.
+type recent struct{ streams [2]ends }
+
+type ends struct {
+	at   [8]int64 // end offsets
+	used int
+	next int
+	time int64 // of the last
+}
+
+// follows reports whether a request starts where one of the last of its kind
+// ended, and remembers its own end. What is older than the horizon is forgotten.
+func (r *recent) follows(write bool, now, offset, size, horizon int64) bool {
+	s := &r.streams[0]
+	if write {
+		s = &r.streams[1]
+	}
+	if now-s.time >= horizon {
+		s.used, s.next = 0, 0
+	}
+	s.time = now
+	for i := 0; i < s.used; i++ {
+		if s.at[i] == offset {
+			s.at[i] = offset + size
+			return true
+		}
+	}
+	s.at[s.next] = offset + size
+	s.next = (s.next + 1) % len(s.at)
+	s.used = min(s.used+1, len(s.at))
+	return false
+}
+
+// tops counts by name, the first names exactly and the rest together.
+type tops struct {
+	ids   [16]uint32
+	n     [16]int64
+	used  int
+	known int64
+}
+
+func (t *tops) add(id uint32) {
+	if id == 0 {
+		return
+	}
+	t.known++
+	for i := 0; i < t.used; i++ {
+		if t.ids[i] == id {
+			t.n[i]++
+			return
+		}
+	}
+	if t.used < len(t.ids) {
+		t.ids[t.used], t.n[t.used] = id, 1
+		t.used++
+	}
+}
+
+// share is the share of the name with most among the known ones.
+func (t *tops) share() (float64, bool) {
+	if t.known == 0 {
+		return 0, false
+	}
+	most := int64(0)
+	for _, n := range t.n[:t.used] {
+		most = max(most, n)
+	}
+	return float64(most) / float64(t.known), true
+}

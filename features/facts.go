@@ -1,0 +1,260 @@
+package features
+
+import (
+	"math"
+
+	"github.com/iopathy/iopathy/ingest"
+)
+
+const (
+	msPerNS     = 1e-6
+	slowNS      = 50e6 // a request slower than this is slow on any device
+	outlier     = 10   // medians
+	slowOctaves = 3    // above that of the median: a read is slow for its region
+	fewSlow     = 5    // slow reads that tell a region
+)
+
+// facts fills the context of a window; what can't be told stays missing.
+func (c *calculator) facts(p *part, timed bool) Context {
+	f := missingContext()
+	a := p.a
+	f[CtxIOPS] = float64(a.requests) / p.seconds
+	if p.sizeKnown {
+		f[CtxBytesPerS] = float64(a.sizedBytes) / p.seconds
+	}
+	f[CtxErrors] = float64(a.errors)
+	c.shares(&f, a)
+	c.places(&f, a)
+	if a.timed > 0 {
+		c.latencies(&f, p)
+	}
+	if timed {
+		c.depths(&f, p)
+	}
+	c.course(&f, p, timed)
+	return f
+}
+
+// over gives a share, missing when the whole is 0.
+func over(a, b int64) float64 {
+	if b == 0 {
+		return math.NaN()
+	}
+	return float64(a) / float64(b)
+}
+
+func (c *calculator) shares(f *Context, a *account) {
+	n := a.requests
+	f[CtxReadShare] = over(a.ops[ingest.OpRead], n)
+	f[CtxWriteShare] = over(a.ops[ingest.OpWrite], n)
+	f[CtxFlushShare] = over(a.ops[ingest.OpFlush], n)
+	f[CtxDiscardShare] = over(a.ops[ingest.OpDiscard], n)
+	f[CtxSyncShare] = over(a.sync, n)
+	f[CtxMetaShare] = over(a.meta, n)
+	f[CtxFUAShare] = over(a.fua, n)
+	f[CtxReadaheadShare] = over(a.ahead, n)
+	f[CtxWriteBytesShare] = over(a.sizedBytes-a.readBytes, a.sizedBytes)
+	f[CtxSmallWriteShare] = over(a.smallWrites, n)
+	f[CtxSizeMean] = over(a.sizedBytes, a.sized)
+	f[CtxSizeP50] = a.sizes.quantile(0.5)
+	f[CtxSizeP95] = a.sizes.quantile(0.95)
+	f[CtxReadSizeMean] = over(a.readBytes, a.sizedReads)
+	f[CtxWriteSizeMean] = over(a.sizedBytes-a.readBytes, a.sized-a.sizedReads)
+	if share, known := a.comms.share(); known {
+		f[CtxTopCommShare] = share
+		f[CtxComms] = float64(a.comms.used)
+	}
+	if share, known := a.cgroups.share(); known {
+		f[CtxTopCgroupShare] = share
+	}
+}
+
+func (c *calculator) places(f *Context, a *account) {
+	f[CtxSequentialShare] = over(a.sequential, a.placed)
+	f[CtxMisalignedShare] = over(a.misaligned, a.placed)
+	f[CtxReread], f[CtxRereadError] = a.reread.share()
+	if a.reread.reads > 0 {
+		f[CtxReadFootprint] = float64(a.reread.footprint) * blockBytes
+	}
+	f[CtxSlowRegion] = slowRegion(a)
+}
+
+// slowRegion compares the chance that two slow reads lie in one region with
+// the chance that any two reads do (Simpson's index without replacement,
+// which is unbiased for few slow reads): (slow - all) / (1 - all), at least 0.
+// A read is slow from 4..8 medians on. Missing with fewer than fewSlow.
+func slowRegion(a *account) float64 {
+	h := &a.latency[latencyReads]
+	if h.n == 0 {
+		return math.NaN()
+	}
+	from := octaveOf(int64(h.quantile(0.5))) + slowOctaves
+	var all, slow, allPairs, slowPairs float64
+	for i := range a.regions {
+		var here, slowHere float64
+		for o, n := range a.regions[i] {
+			here += float64(n)
+			if o >= from {
+				slowHere += float64(n)
+			}
+		}
+		all, slow = all+here, slow+slowHere
+		allPairs += here * (here - 1)
+		slowPairs += slowHere * (slowHere - 1)
+	}
+	if slow < fewSlow {
+		return math.NaN()
+	}
+	allPairs /= all * (all - 1)
+	slowPairs /= slow * (slow - 1)
+	if allPairs >= 1 {
+		return 0
+	}
+	return math.Max((slowPairs-allPairs)/(1-allPairs), 0)
+}
+
+func (c *calculator) latencies(f *Context, p *part) {
+	a := p.a
+	reads, writes := &a.latency[latencyReads], &a.latency[latencyWrites]
+	f[CtxLatencyMean] = over(a.latencyNS(), a.timed) * msPerNS
+	f[CtxLatencyP05] = c.all.quantile(0.05) * msPerNS
+	f[CtxLatencyP50] = p.medianNS * msPerNS
+	f[CtxLatencyP95] = c.all.quantile(0.95) * msPerNS
+	f[CtxLatencyP99] = c.all.quantile(0.99) * msPerNS
+	f[CtxLatencyMax] = float64(a.maxLatency) * msPerNS
+	f[CtxTailRatio] = f[CtxLatencyP99] / math.Max(f[CtxLatencyP50], msPerNS)
+	f[CtxLatencyCV] = p.latencyCV
+	f[CtxReadLatencyMean] = over(a.latencyBy[ingest.OpRead], a.timedBy[ingest.OpRead]) * msPerNS
+	f[CtxWriteLatencyMean] = over(a.latencyBy[ingest.OpWrite], a.timedBy[ingest.OpWrite]) * msPerNS
+	f[CtxFlushLatencyMean] = over(a.latencyBy[ingest.OpFlush], a.timedBy[ingest.OpFlush]) * msPerNS
+	f[CtxReadLatencyP50] = reads.quantile(0.5) * msPerNS
+	f[CtxWriteLatencyP50] = writes.quantile(0.5) * msPerNS
+	f[CtxReadLatencyP99] = reads.quantile(0.99) * msPerNS
+	f[CtxWriteLatencyP99] = writes.quantile(0.99) * msPerNS
+	slow, _ := c.all.beyond(slowNS)
+	f[CtxSlowShare] = over(slow, c.all.n)
+	f[CtxOutlierShare] = outliers(&c.all)
+	f[CtxReadOutlierShare] = outliers(reads)
+	f[CtxWriteOutlierShare] = outliers(writes)
+	if a.queued > 0 && a.queuedLatency > 0 {
+		f[CtxQueueShare] = math.Min(float64(a.queueNS)/float64(a.queuedLatency), 1)
+	}
+}
+
+func outliers(h *histogram) float64 {
+	if h.n == 0 {
+		return math.NaN()
+	}
+	n, _ := h.beyond(outlier * h.quantile(0.5))
+	return float64(n) / float64(h.n)
+}
+
+func (c *calculator) depths(f *Context, p *part) {
+	f[CtxMeanDepth] = p.meanDepth
+	f[CtxPeakDepth] = float64(p.line.peak)
+	if p.meanDepth > 0 {
+		f[CtxPeakOverMean] = float64(p.line.peak) / p.meanDepth
+	}
+	f[CtxDepthCV] = variation(c.depth)
+	f[CtxIdleFraction] = 1 - p.busy
+	f[CtxThroughputCV] = p.busyCV
+	f[CtxServiceTime] = over(p.line.busyNS, p.a.requests) * msPerNS
+	f[CtxStallSeconds] = float64(p.line.gap) / 1e9
+	stalls, inStalls := p.line.gaps.beyond(p.stallLimit)
+	for _, gap := range p.line.edges {
+		if float64(gap) > p.stallLimit {
+			stalls++
+			inStalls += float64(gap)
+		}
+	}
+	f[CtxStalls] = float64(stalls)
+	f[CtxStallShare] = math.Min(inStalls/1e9/p.seconds, 1)
+}
+
+// course fills the facts that read the ticks in their order.
+func (c *calculator) course(f *Context, p *part, timed bool) {
+	rows := p.rows
+	n := len(rows)
+	arrivals, completions, most, peak, active, runs := 0.0, 0.0, 0.0, 0.0, 0, 0
+	for i := range rows {
+		arrivals += c.arrivals[i]
+		completions += float64(rows[i].Requests())
+		most = math.Max(most, c.arrivals[i])
+		peak = math.Max(peak, float64(rows[i].Requests()))
+		if rows[i].Arrivals > 0 {
+			active++
+			if i == 0 || rows[i-1].Arrivals == 0 {
+				runs++
+			}
+		}
+	}
+	f[CtxActiveShare] = float64(active) / float64(n)
+	if arrivals > 0 {
+		f[CtxArrivalCV] = variation(c.arrivals)
+		f[CtxArrivalPeakOverMean] = most * float64(n) / arrivals
+		f[CtxBurstRequests] = arrivals / float64(runs)
+	}
+	if completions > 0 {
+		f[CtxCompletionPeakOverMean] = peak * float64(n) / completions
+	}
+	if p.sizeKnown {
+		c.x = append(c.x[:0], c.written...)
+		f[CtxWritePeakShare] = topShare(c.x)
+		f[CtxThroughputTrend] = trend(sum(c.bytes[:n/2]), sum(c.bytes[n-n/2:]))
+	}
+	f[CtxPeriod] = c.period(p)
+	if timed {
+		f[CtxDepthTrend] = trend(sum(c.depth[:n/2]), sum(c.depth[n-n/2:]))
+		c.latencyCourse(f, rows)
+	}
+}
+
+// trend is log10 of the second over the first; missing unless both are above 0.
+func trend(first, second float64) float64 {
+	if first <= 0 || second <= 0 {
+		return math.NaN()
+	}
+	return math.Log10(second / first)
+}
+
+func (c *calculator) latencyCourse(f *Context, rows []Tick) {
+	n := len(rows)
+	var ns, count [2]int64
+	for i := range rows {
+		half := 0
+		if i >= n-n/2 {
+			half = 1
+		} else if i >= n/2 {
+			continue // the middle of an odd number
+		}
+		ns[half] += rows[i].LatencyNS
+		count[half] += rows[i].Timed
+	}
+	f[CtxLatencyTrend] = trend(over(ns[0], count[0]), over(ns[1], count[1]))
+
+	f[CtxLatencyAutocorrelation] = c.correlate(rows, func(i int) (x, y float64, use bool) {
+		if i == 0 || rows[i].Timed == 0 || rows[i-1].Timed == 0 {
+			return 0, 0, false
+		}
+		return over(rows[i-1].LatencyNS, rows[i-1].Timed), over(rows[i].LatencyNS, rows[i].Timed), true
+	})
+	f[CtxLatencyOnDepth] = c.correlate(rows, func(i int) (x, y float64, use bool) {
+		return over(rows[i].LatencyNS, rows[i].Timed), c.depth[i], rows[i].Timed > 0
+	})
+	f[CtxReadLatencyOnWrites] = c.correlate(rows, func(i int) (x, y float64, use bool) {
+		return over(rows[i].ReadLatencyNS, rows[i].TimedReads), c.written[i], rows[i].TimedReads > 0
+	})
+	f[CtxThroughputOnDepth] = c.correlate(rows, func(i int) (x, y float64, use bool) {
+		return c.bytes[i], c.depth[i], rows[i].BusyNS > 0
+	})
+}
+
+func (c *calculator) correlate(rows []Tick, pair func(i int) (x, y float64, use bool)) float64 {
+	c.x, c.y = c.x[:0], c.y[:0]
+	for i := range rows {
+		if x, y, use := pair(i); use {
+			c.x, c.y = append(c.x, x), append(c.y, y)
+		}
+	}
+	return correlation(c.x, c.y)
+}

@@ -1,0 +1,221 @@
+package features
+
+import "math"
+
+// Re-access is measured on a spatial sample, as SHARDS does it (Waldspurger,
+// Park, Garthwaite, Ahmad: Efficient MRC construction with SHARDS, FAST 2015,
+// sections 3 and 4.1): a 4 KiB block is in the sample when its hash is below
+// a threshold, so each access to it is seen or none is. The hash is fixed by
+// block and seed: every shard of a device samples the same blocks. The table
+// holds a bounded number of blocks; when it is full of live ones, the
+// threshold halves and the blocks above it are dropped. What was sampled at
+// the lower threshold was sampled at the higher one too, so no history is lost.
+//
+// The estimate: a read of B blocks of which r were read less than 30 s ago
+// counts r/B, so that the share over N reads is S = sum(r_i/B_i) / N. Each
+// sampled block of read i carries the weight 2^k/B_i at a sampling rate of
+// 2^-k: the expectation of the summed weights of all sampled blocks is N,
+// that of the re-read ones N x S. The ratio of the two sums is returned: it is
+// within 0..1, consistent, and at rate 1 exactly S. For reads of one block,
+// and for reads that are repeated whole, S is the share of reads that fetch
+// a block read less than 30 s ago.
+const (
+	blockBytes     = 4096
+	maxReadBlocks  = 1 << 18 // a read of 1 GiB; what lies beyond is not looked at
+	weightUnit     = 1 << 30 // weight of a whole read, fixed point
+	firstTableSize = 1 << 9
+)
+
+// rereads is the table of the sampled blocks of one device.
+type rereads struct {
+	horizon int64 // ns
+	limit   int   // blocks
+	seed    uint64
+	shift   int // k: the sampling rate is 2^-k
+	n       int
+	slots   []sampledBlock // power of two, open addressing; key 0 is free
+}
+
+type sampledBlock struct {
+	key    uint64 // the hash, a bijection of the block
+	at     int64  // last read, completion
+	window uint32 // low bits of the window's number that x and y belong to
+	x, y   uint16 // reads of the block in that window, and those that were re-reads; saturating
+}
+
+// rereadSums is what a window keeps of the sample.
+type rereadSums struct {
+	reads       int64  // with a known place
+	all, again  uint64 // weights of the sampled blocks, of the re-read ones
+	x, y        uint64 // sampled block reads, re-reads among them
+	xx, xy, yy  uint64 // sums over blocks of x^2, x*y, y^2 within the window
+	blocks      uint64 // different sampled blocks
+	footprint   uint64 // estimated different blocks
+	shift       int    // as it stood last
+	shiftedOnce bool   // some block was left out
+}
+
+func newRereads(o *Options) rereads {
+	return rereads{horizon: o.RereadNS, limit: o.RereadBlocks, seed: o.Seed * 0x9e3779b97f4a7c15}
+}
+
+// mix is the finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014), a bijection.
+func mix(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// read takes a read into the table and into the sums of its window.
+func (t *rereads) read(at, offset, size int64, window uint32, s *rereadSums) {
+	first := uint64(offset) / blockBytes
+	last := uint64(offset+size-1) / blockBytes
+	count := last - first + 1
+	s.reads++
+	last = min(last, first+maxReadBlocks-1)
+	weight := uint64(weightUnit) / count
+	for b := first; b <= last; b++ {
+		key := mix(b + t.seed)
+		if t.shift > 0 && key>>(64-t.shift) != 0 {
+			continue
+		}
+		t.touch(max(key, 1), at, weight, window, s)
+	}
+	s.shift = t.shift
+	s.shiftedOnce = s.shiftedOnce || t.shift > 0
+}
+
+func (t *rereads) touch(key uint64, at int64, weight uint64, window uint32, s *rereadSums) {
+	if len(t.slots) == 0 {
+		t.slots = make([]sampledBlock, firstTableSize)
+	}
+	weight <<= t.shift
+	mask := uint64(len(t.slots) - 1)
+	i := key & mask
+	for t.slots[i].key != key {
+		if t.slots[i].key == 0 {
+			if t.n >= min(len(t.slots)/2, t.limit) {
+				t.make(at)
+				if t.shift > 0 && key>>(64-t.shift) != 0 {
+					return // the threshold fell below this block
+				}
+				mask = uint64(len(t.slots) - 1)
+				i = t.free(key)
+			}
+			t.n++
+			t.slots[i] = sampledBlock{key: key, at: math.MinInt64, window: window}
+			break
+		}
+		i = (i + 1) & mask
+	}
+	b := &t.slots[i]
+	again := b.at != math.MinInt64 && at-b.at < t.horizon
+	if b.window != window {
+		b.window, b.x, b.y = window, 0, 0
+	}
+	if b.x == 0 {
+		s.blocks++
+		s.footprint += 1 << t.shift
+	}
+	s.all += weight
+	s.x++
+	x, y := uint64(b.x), uint64(b.y)
+	dx, dy := uint64(0), uint64(0)
+	if b.x < math.MaxUint16 {
+		b.x++
+		dx = 1
+	}
+	if again {
+		s.again += weight
+		s.y++
+		if b.y < math.MaxUint16 {
+			b.y++
+			dy = 1
+		}
+	}
+	s.xx += (2*x + 1) * dx
+	s.xy += x*dy + y*dx + dx*dy
+	s.yy += (2*y + 1) * dy
+	b.at = at
+}
+
+// make makes room: it drops the blocks that are too old to be re-read, then
+// grows the table, or halves the threshold when the limit is reached.
+func (t *rereads) make(now int64) {
+	t.drop(func(b *sampledBlock) bool { return now-b.at >= t.horizon })
+	size := len(t.slots)
+	if t.n <= min(size/4, t.limit*3/4) {
+		return
+	}
+	if size/2 < t.limit {
+		old := t.slots
+		t.slots = make([]sampledBlock, 2*size)
+		for _, b := range old {
+			if b.key != 0 {
+				t.slots[t.free(b.key)] = b
+			}
+		}
+		return
+	}
+	for t.n > t.limit*3/4 {
+		t.shift++
+		t.drop(func(b *sampledBlock) bool { return b.key>>(64-t.shift) != 0 })
+	}
+}
+
+// drop deletes the blocks that are out, in place: each hole is filled by the
+// next block of its probe sequence that may stand there.
+func (t *rereads) drop(out func(*sampledBlock) bool) {
+	mask := uint64(len(t.slots) - 1)
+	for at := range t.slots {
+		for t.slots[at].key != 0 && out(&t.slots[at]) {
+			hole := uint64(at)
+			for i := (hole + 1) & mask; t.slots[i].key != 0; i = (i + 1) & mask {
+				if home := t.slots[i].key & mask; (i-home)&mask >= (i-hole)&mask {
+					t.slots[hole] = t.slots[i]
+					hole = i
+				}
+			}
+			t.slots[hole] = sampledBlock{}
+			t.n--
+		}
+	}
+}
+
+// free finds a free slot for a key that is not in the table.
+func (t *rereads) free(key uint64) uint64 {
+	mask := uint64(len(t.slots) - 1)
+	i := key & mask
+	for t.slots[i].key != 0 {
+		i = (i + 1) & mask
+	}
+	return i
+}
+
+// share estimates the share of reads that were re-reads and its standard
+// error; both NaN when no sampled block was read.
+//
+// The blocks are the sampling units, so the error is that of a ratio of two
+// sums over them (Cochran, Sampling Techniques, section 6.4), with the share
+// drawn a little towards a half so that a few equal blocks don't look certain.
+// It is 0 when nothing was left out.
+func (s *rereadSums) share() (share, standardError float64) {
+	if s.all == 0 {
+		return math.NaN(), math.NaN()
+	}
+	share = float64(s.again) / float64(s.all)
+	if !s.shiftedOnce {
+		return share, 0
+	}
+	x, y, n := float64(s.x), float64(s.y), float64(s.blocks)
+	p := (y + 1) / (x + 2)
+	residual := float64(s.yy) - 2*p*float64(s.xy) + p*p*float64(s.xx)
+	left := 1 - 1/math.Exp2(float64(s.shift))
+	variance := left * max(residual, 0) / (x * x)
+	if n > 1 {
+		variance *= n / (n - 1)
+	}
+	return share, min(math.Sqrt(variance), 1)
+}
