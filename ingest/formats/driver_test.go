@@ -1,0 +1,403 @@
+package formats
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/iopathy/iopathy/ingest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// sample is one log of the shelf.
+type sample struct {
+	format ingest.Format
+	path   string // testdata/FORMAT/NAME.log
+	data   []byte
+	o      ingest.Options
+}
+
+// shelf gives all logs. Beside a log may stand NAME.options with lines of
+// KEY=VALUE: format, host, start_ns, zone, interval, latency_unit.
+func shelf(t testing.TB) []sample {
+	t.Helper()
+	var all []sample
+	for _, f := range ingest.Formats() {
+		paths, err := filepath.Glob(filepath.Join("testdata", f.Name, "*.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range paths {
+			data, err := os.ReadFile(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := sample{format: f, path: filepath.ToSlash(p), data: data, o: ingest.DefaultOptions()}
+			text, err := os.ReadFile(strings.TrimSuffix(p, ".log") + ".options")
+			if err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+				if err := option(&s.o, key, value); err != nil {
+					t.Fatalf("%s: %v", p, err)
+				}
+			}
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func option(o *ingest.Options, key, value string) (err error) {
+	switch key {
+	case "format":
+		o.Format = value
+	case "host":
+		o.Host = value
+	case "start_ns":
+		o.StartNS, err = strconv.ParseInt(value, 10, 64)
+	case "zone":
+		o.Zone = value
+	case "interval":
+		o.Interval = value
+	case "latency_unit":
+		o.LatencyUnit = value
+	default:
+		err = fmt.Errorf("option %q", key)
+	}
+	return err
+}
+
+// reading is what a read gives, as text: row by row, and chunk by chunk.
+type reading struct {
+	rep          ingest.Report
+	rows, chunks string
+}
+
+func read(t testing.TB, s sample, workers int, each func(*ingest.Chunk)) reading {
+	t.Helper()
+	var rows, chunks strings.Builder
+	in := ingest.Input{Path: s.path, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(s.data)), nil }}
+	rep, err := ingest.Read(context.Background(), in, s.o, workers, func(c *ingest.Chunk) error {
+		if each != nil {
+			each(c)
+			return nil
+		}
+		from := rows.Len()
+		dump(&rows, c.Batch)
+		fmt.Fprintf(&chunks, "chunk %d final %v %s\n%s", c.Number, c.Final, fates(c.Tally), rows.String()[from:])
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", s.path, err)
+	}
+	return reading{rep, rows.String(), chunks.String()}
+}
+
+// known writes a number, or - for one that is Missing.
+func known[T int32 | int64](v T) string {
+	if v == ingest.Missing {
+		return "-"
+	}
+	return strconv.FormatInt(int64(v), 10)
+}
+
+func word(b *ingest.Batch, n ingest.Name) string {
+	if n == 0 {
+		return "-"
+	}
+	s := b.Names.String(n)
+	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' }) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// dump writes the rows of a batch as text, a line each.
+func dump(w *strings.Builder, b *ingest.Batch) {
+	for i := range b.Events {
+		e := &b.Events[i]
+		flags := e.Flags.String()
+		if flags == "" {
+			flags = "-"
+		}
+		fmt.Fprintf(w, "event %d %s %s %s %s offset %s size %s queue %s latency %s %s depth %s error %d pid %s comm %s file %s cgroup %s @%d\n",
+			e.TimeNS, word(b, e.Host), word(b, e.Device), e.Op, flags, known(e.OffsetBytes), known(e.SizeBytes), known(e.QueueNS),
+			known(e.LatencyNS), e.Kind, known(e.Depth), e.Error, known(e.PID), word(b, e.Comm), word(b, e.File), word(b, e.Cgroup), e.Position)
+	}
+	for i := range b.Samples {
+		s := &b.Samples[i]
+		fmt.Fprintf(w, "sample %d interval %d %s %s", s.TimeNS, s.IntervalNS, word(b, s.Host), word(b, s.Device))
+		for k, name := range counterNames {
+			if v := counters(s)[k]; v != ingest.Missing {
+				fmt.Fprintf(w, " %s %d", name, v)
+			}
+		}
+		fmt.Fprintf(w, " @%d\n", s.Position)
+	}
+	for i := range b.Evidence {
+		e := &b.Evidence[i]
+		fmt.Fprintf(w, "evidence %d %s %s %s %s %s @%d\n", e.TimeNS, word(b, e.Host), word(b, e.Device), word(b, e.Name),
+			strconv.FormatFloat(e.Value, 'g', -1, 64), word(b, e.Text), e.Position)
+	}
+	for _, r := range b.Rejected {
+		fmt.Fprintf(w, "reject line %d @%d %s %q\n", r.Line, r.Position, r.Reason, r.Text)
+	}
+}
+
+var counterNames = ingest.SampleColumnNames[4:23]
+
+func counters(s *ingest.Sample) [19]int64 {
+	return [...]int64{
+		s.Reads, s.Writes, s.Discards, s.Flushes, s.ReadBytes, s.WriteBytes, s.DiscardBytes,
+		s.ReadNS, s.WriteNS, s.DiscardNS, s.FlushNS, s.ReadMerges, s.WriteMerges, s.DiscardMerges,
+		s.TotalIOs, s.TotalBytes, s.TotalNS, s.InFlightNS, s.BusyNS,
+	}
+}
+
+func fates(t ingest.Tally) string {
+	return fmt.Sprintf("lines %d event %d merged %d notes %d rejects %v unpaired %v", t.Lines, t.Event, t.Merged, t.Notes, t.Rejects, t.Unpaired)
+}
+
+func TestShelf(t *testing.T) {
+	logs := make(map[string]int)
+	for _, s := range shelf(t) {
+		logs[s.format.Name]++
+	}
+	for _, f := range ingest.Formats() {
+		if logs[f.Name] == 0 {
+			t.Errorf("format %s has no log in testdata/%s", f.Name, f.Name)
+		}
+	}
+	folders, err := os.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range folders {
+		if d.Name() == "fuzz" {
+			continue
+		}
+		if _, err := ingest.FormatNamed(d.Name()); err != nil {
+			t.Errorf("testdata/%s has no format", d.Name())
+		}
+	}
+	goldens, _ := filepath.Glob("testdata/*/*.golden")
+	for _, g := range goldens {
+		if _, err := os.Stat(strings.TrimSuffix(g, ".golden") + ".log"); err != nil {
+			t.Errorf("%s has no log", g)
+		}
+	}
+}
+
+func TestFormats(t *testing.T) {
+	for _, s := range shelf(t) {
+		t.Run(strings.TrimPrefix(s.path, "testdata/"), func(t *testing.T) {
+			got := read(t, s, 1, nil)
+			if got.rep.Format != s.format.Name {
+				t.Fatalf("read as %q: %s", got.rep.Format, got.rep.Problem)
+			}
+			text := fates(got.rep.Tally) + "\n" + got.rows
+			golden := strings.TrimSuffix(s.path, ".log") + ".golden"
+			if *update {
+				if err := os.WriteFile(golden, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatalf("%v; -update writes it", err)
+			}
+			if text != string(want) {
+				t.Errorf("differs from %s:\n%s", golden, firstDifference(string(want), text))
+			}
+		})
+	}
+}
+
+func firstDifference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range max(len(w), len(g)) {
+		var x, y string
+		if i < len(w) {
+			x = w[i]
+		}
+		if i < len(g) {
+			y = g[i]
+		}
+		if x != y {
+			return fmt.Sprintf("line %d\nwant %s\ngot  %s", i+1, x, y)
+		}
+	}
+	return "no difference"
+}
+
+// TestFormatsDoNotDependOnReads holds the law that the size of reads and
+// the number of workers change nothing, and that of chunks only the cuts.
+func TestFormatsDoNotDependOnReads(t *testing.T) {
+	for _, s := range shelf(t) {
+		t.Run(strings.TrimPrefix(s.path, "testdata/"), func(t *testing.T) {
+			whole := read(t, s, 1, nil)
+			lines := fates(whole.rep.Tally)
+			for _, chunk := range []int64{int64(len(s.data)/3 + 1), 64 << 20, 100, 7} {
+				if chunk < 100 && len(s.data) > 20_000 {
+					continue
+				}
+				s.o.ChunkBytes = chunk
+				s.o.ReadBytes = 1 << 20
+				want := read(t, s, 1, nil)
+				if byKind(want.rows) != byKind(whole.rows) || fates(want.rep.Tally) != lines {
+					t.Errorf("chunks of %d bytes:\n%s\n%s\n%s", chunk, firstDifference(byKind(whole.rows), byKind(want.rows)), lines, fates(want.rep.Tally))
+				}
+				for _, size := range []int{1, 7, 4096} {
+					s.o.ReadBytes = size
+					if got := read(t, s, 3, nil); got.chunks != want.chunks {
+						t.Errorf("chunks of %d bytes, reads of %d: %s", chunk, size, firstDifference(want.chunks, got.chunks))
+					}
+				}
+			}
+		})
+	}
+}
+
+// byKind sorts dumped rows by kind and keeps their order within each: across
+// chunks the kinds alternate.
+func byKind(rows string) string {
+	lines := strings.SplitAfter(rows, "\n")
+	slices.SortStableFunc(lines, func(a, b string) int {
+		a, _, _ = strings.Cut(a, " ")
+		b, _, _ = strings.Cut(b, " ")
+		return strings.Compare(a, b)
+	})
+	return strings.Join(lines, "")
+}
+
+// TestFormatsCut cuts each log at each byte: nothing panics and the fates sum
+// (Read checks it). Where lines stand alone, a cut costs the line that it
+// meets and no other.
+func TestFormatsCut(t *testing.T) {
+	for _, s := range shelf(t) {
+		if len(s.data) > 16<<10 {
+			continue
+		}
+		t.Run(strings.TrimPrefix(s.path, "testdata/"), func(t *testing.T) {
+			if s.o.Format == "" {
+				s.o.Format = s.format.Name
+			}
+			s.o.Host = "h"
+			whole := s.data
+			for cut := 0; cut < len(whole); cut += 1 + len(whole)/1000 {
+				s.data = whole[:cut]
+				read(t, s, 1, func(c *ingest.Chunk) { check(t, c) })
+			}
+			if s.format.Line == nil {
+				return
+			}
+			// Behind the head, that a decoder may settle things from, and with
+			// a chunk for each line, so that rows come in the order of lines.
+			if whole[len(whole)-1] != '\n' {
+				whole = append(whole, '\n')
+			}
+			tail := len(whole)
+			whole = bytes.Repeat(whole, 2+ingest.SniffBytes/tail)
+			s.data, s.o.ChunkBytes = whole, 1
+			all := read(t, s, 1, nil).rows
+			for cut := len(whole) - tail; cut < len(whole); cut += 1 + tail/200 {
+				s.data = whole[:bytes.LastIndexByte(whole[:cut], '\n')+1]
+				kept := read(t, s, 1, nil).rows
+				s.data = whole[:cut]
+				if got := read(t, s, 1, nil).rows; !strings.HasPrefix(all, kept) || !strings.HasPrefix(got, kept) {
+					t.Fatalf("a cut at byte %d changes lines before it: %s", cut, firstDifference(kept, got))
+				}
+			}
+		})
+	}
+}
+
+// check holds what is true of all rows of all formats.
+func check(t testing.TB, c *ingest.Chunk) {
+	t.Helper()
+	for i := range c.Events {
+		e := &c.Events[i]
+		if min(e.LatencyNS, e.QueueNS, e.OffsetBytes, e.SizeBytes, int64(e.PID), int64(e.Depth)) < ingest.Missing || e.Error < 0 {
+			t.Errorf("impossible event %+v", *e)
+		}
+		if e.Device == 0 || e.Host == 0 || e.SizeBytes > 0 && e.OffsetBytes > math.MaxInt64-e.SizeBytes {
+			t.Errorf("event without a device or a host, or beyond all devices: %+v", *e)
+		}
+	}
+	for i := range c.Samples {
+		s := &c.Samples[i]
+		values := counters(s)
+		if slices.Min(values[:]) < ingest.Missing || s.IntervalNS <= 0 || s.Host == 0 || s.Device == 0 {
+			t.Errorf("impossible sample %+v", *s)
+		}
+	}
+	for i := range c.Evidence {
+		if e := &c.Evidence[i]; math.IsNaN(e.Value) || math.IsInf(e.Value, 0) || e.Name == 0 {
+			t.Errorf("impossible evidence %+v", *e)
+		}
+	}
+}
+
+// FuzzFormats decodes anything by every format: no panic, no impossible value,
+// fates that sum, the same again the second time and in other chunks.
+func FuzzFormats(f *testing.F) {
+	for _, s := range shelf(f) {
+		f.Add(s.data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, format := range ingest.Formats() {
+			s := sample{format: format, path: "fuzz.log", data: data}
+			s.o.Format, s.o.StartNS = format.Name, 1_700_000_000e9
+			one := read(t, s, 1, nil)
+			two := read(t, s, 2, nil)
+			if one.chunks != two.chunks {
+				t.Errorf("%s: the second read differs: %s", format.Name, firstDifference(one.chunks, two.chunks))
+			}
+			s.o.ChunkBytes = int64(len(data)/2 + 1)
+			var rows strings.Builder
+			rep := read(t, s, 1, func(c *ingest.Chunk) { check(t, c); dump(&rows, c.Batch) }).rep
+			if rep.Events != one.rep.Events || rep.Samples != one.rep.Samples || fates(rep.Tally) != fates(one.rep.Tally) {
+				t.Errorf("%s: two chunks give %s, one %s", format.Name, fates(rep.Tally), fates(one.rep.Tally))
+			}
+		}
+	})
+}
+
+// BenchmarkFormats reads the cleanest log of each format, repeated to 8 MB.
+// -cpu 1 gives the speed of one core, reading and decoding together.
+func BenchmarkFormats(b *testing.B) {
+	best := make(map[string]sample)
+	share := make(map[string]float64)
+	for _, s := range shelf(b) {
+		rep := read(b, s, 1, nil).rep
+		if v := float64(rep.Events+rep.Samples) / float64(max(rep.Tally.Lines, 1)); best[s.format.Name].data == nil || v > share[s.format.Name] {
+			best[s.format.Name], share[s.format.Name] = s, v
+		}
+	}
+	for _, f := range ingest.Formats() {
+		s := best[f.Name]
+		if len(s.data) == 0 {
+			continue
+		}
+		b.Run("format="+f.Name, func(b *testing.B) {
+			s.data = bytes.Repeat(s.data, 1+8_000_000/len(s.data))
+			b.SetBytes(int64(len(s.data)))
+			b.ReportAllocs()
+			for range b.N {
+				read(b, s, 1, func(*ingest.Chunk) {})
+			}
+		})
+	}
+}
