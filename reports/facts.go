@@ -1,0 +1,216 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/heatmap"
+)
+
+// facts is the Input counted once: page and JSON take their numbers here, so
+// that they can't differ.
+type facts struct {
+	in           *Input
+	scale        heatmap.Scale
+	first, last  int64 // of the windows
+	time         moments
+	verdicts     map[cluster.Verdict]int
+	byPathology  map[string]int // sick windows by slug
+	byClass      map[int]int    // sick windows by class id; 0 outside
+	classDevices map[int]map[features.Key]bool
+	devices      []*device // worst first
+	index        map[features.Key]*device
+	sickDevices  int
+	attention    int // devices with an episode of some level
+	sickSeconds  float64
+	delayedBytes float64
+	quality      quality
+}
+
+// device is what is known of one device.
+type device struct {
+	features.Key
+	place    int   // in facts.devices
+	windows  []int // by time
+	verdicts map[cluster.Verdict]int
+	worst    float64 // largest severity of its sick windows, or of its episodes
+	level    string  // of its worst episode
+	episodes []cluster.Episode
+}
+
+// quality is the account of the data in one line.
+type quality struct {
+	level    string // good, fair, poor
+	coverage float64
+	low      int // windows below half coverage
+	lines    int64
+	rejects  int64
+	unpaired int64
+	artefact int
+}
+
+func gather(in *Input) *facts {
+	f := &facts{
+		in: in, scale: in.Scale,
+		verdicts: map[cluster.Verdict]int{}, byPathology: map[string]int{}, byClass: map[int]int{},
+		classDevices: map[int]map[features.Key]bool{}, index: map[features.Key]*device{},
+	}
+	if f.scale == (heatmap.Scale{}) {
+		f.scale = heatmap.GroupScale(in.Windows, in.Result.Diagnoses)
+	}
+	covered := 0.0
+	judgedWindows := 0
+	for i := range in.Windows {
+		w, d := &in.Windows[i], &in.Result.Diagnoses[i]
+		if i == 0 || w.StartNS < f.first {
+			f.first = w.StartNS
+		}
+		if i == 0 || w.EndNS > f.last {
+			f.last = w.EndNS
+		}
+		dev := f.index[w.Key]
+		if dev == nil {
+			dev = &device{Key: w.Key, verdicts: map[cluster.Verdict]int{}}
+			f.index[w.Key] = dev
+			f.devices = append(f.devices, dev)
+		}
+		dev.windows = append(dev.windows, i)
+		dev.verdicts[d.Verdict]++
+		f.verdicts[d.Verdict]++
+		if !w.Idle {
+			covered += w.Coverage
+			judgedWindows++
+			if w.Coverage < 0.5 {
+				f.quality.low++
+			}
+		}
+		if d.Verdict != cluster.Sick {
+			continue
+		}
+		dev.worst = max(dev.worst, d.Severity)
+		f.byPathology[d.Pathology]++
+		class := d.ClassID
+		if !f.hasClass(class) {
+			class = 0
+		}
+		f.byClass[class]++
+		if f.classDevices[class] == nil {
+			f.classDevices[class] = map[features.Key]bool{}
+		}
+		f.classDevices[class][w.Key] = true
+	}
+	f.time = newMoments(f.first, f.last)
+	f.quality.coverage = 1
+	if judgedWindows > 0 {
+		f.quality.coverage = covered / float64(judgedWindows)
+	}
+	for _, e := range in.Result.Episodes {
+		f.sickSeconds += e.SickSeconds
+		f.delayedBytes += e.DelayedBytes
+		if dev := f.index[e.Key]; dev != nil {
+			dev.episodes = append(dev.episodes, e)
+			dev.worst = max(dev.worst, e.Severity)
+			if rank(e.Level) > rank(dev.level) {
+				dev.level = e.Level
+			}
+		}
+	}
+	for _, d := range f.devices {
+		slices.SortStableFunc(d.windows, func(a, b int) int { return cmp.Compare(in.Windows[a].StartNS, in.Windows[b].StartNS) })
+		if d.verdicts[cluster.Sick] > 0 {
+			f.sickDevices++
+		}
+		if d.level != "" {
+			f.attention++
+		}
+	}
+	slices.SortFunc(f.devices, func(a, b *device) int {
+		return cmp.Or(cmp.Compare(rank(b.level), rank(a.level)), cmp.Compare(b.worst, a.worst),
+			cmp.Compare(b.verdicts[cluster.Sick], a.verdicts[cluster.Sick]),
+			cmp.Compare(a.Host, b.Host), cmp.Compare(a.Device, b.Device))
+	})
+	for i, d := range f.devices {
+		d.place = i
+	}
+	f.judgeQuality()
+	return f
+}
+
+func (f *facts) hasClass(id int) bool {
+	for i := range f.in.Result.Classes {
+		if f.in.Result.Classes[i].ID == id {
+			return id != 0
+		}
+	}
+	return false
+}
+
+// rank orders the levels of an episode.
+func rank(level string) int {
+	return slices.Index([]string{"", "warn", "bad", "critical"}, level)
+}
+
+// Shares from which the data are no longer good: fair means look, poor means
+// that the verdict may be wrong.
+const (
+	fairCoverage, poorCoverage = 0.98, 0.9
+	fairRejects, poorRejects   = 0.001, 0.01
+	fairUnpaired, poorUnpaired = 0.01, 0.05
+	fairArtefact, poorArtefact = 0.005, 0.05
+)
+
+func (f *facts) judgeQuality() {
+	q := &f.quality
+	for i := range f.in.Ingest.Sources {
+		s := &f.in.Ingest.Sources[i]
+		q.lines += s.Lines
+		q.rejects += s.Rejected()
+		q.unpaired += s.UnpairedLines()
+	}
+	q.artefact = f.verdicts[cluster.Artefact]
+	share := func(n int64) float64 { return float64(n) / float64(max(q.lines, 1)) }
+	artefacts := float64(q.artefact) / float64(max(len(f.in.Windows), 1))
+	switch {
+	case len(f.in.Windows) == 0, q.coverage < poorCoverage, share(q.rejects) > poorRejects,
+		share(q.unpaired) > poorUnpaired, artefacts > poorArtefact:
+		q.level = "poor"
+	case q.coverage < fairCoverage, share(q.rejects) > fairRejects, share(q.unpaired) > fairUnpaired, artefacts > fairArtefact:
+		q.level = "fair"
+	default:
+		q.level = "good"
+	}
+}
+
+// headline is the verdict in one sentence.
+func (f *facts) headline() string {
+	judged := f.verdicts[cluster.Healthy] + f.verdicts[cluster.Sick]
+	switch {
+	case len(f.in.Windows) == 0:
+		return "Nothing to judge: the input holds no window with I/O."
+	case judged == 0:
+		return fmt.Sprintf("Nothing to judge: all %s are idle or too damaged.", plural(len(f.in.Windows), "window"))
+	case f.attention == 0 && f.sickDevices == 0:
+		return fmt.Sprintf("All %s look healthy.", plural(len(f.devices), "device"))
+	case f.attention == 0:
+		return fmt.Sprintf("No device needs attention; %d of %s had mild signs.", f.sickDevices, plural(len(f.devices), "device"))
+	}
+	verb := "need"
+	if f.attention == 1 {
+		verb = "needs"
+	}
+	return fmt.Sprintf("%d of %s %s attention.", f.attention, plural(len(f.devices), "device"), verb)
+}
+
+// pathologyName is a slug's name in the catalogue.
+func (f *facts) pathologyName(slug string) string {
+	if p := f.in.pathology(slug); p != nil && p.Name != "" {
+		return p.Name
+	}
+	if slug == cluster.Unrecognised {
+		return "Unrecognised"
+	}
+	return label(slug)
+}

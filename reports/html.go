@@ -1,0 +1,169 @@
+// Package reports writes everything that was found as one HTML file that asks
+// nothing of any network, as report.json and as labels.csv.
+//
+//  1. The caller fills an Input: windows, points, the Result, the catalogue,
+//     the account of what was read.
+//  2. Its facts are counted once, so that page and JSON can't differ.
+//  3. HTML sets the words by html/template, frames the pictures by go-echarts
+//     and packs the maps' cells as compressed bytes that the page's own script
+//     paints; JSON and LabelsCSV write the same for programs.
+//
+// All that comes from logs is untrusted text: it is set as text by the
+// template, or stands as JSON in a data block and is put in as text by the
+// script; it never becomes markup, script or part of a chart's options. The
+// same Input gives the same bytes: no clock, path or run id is read.
+package reports
+
+import (
+	"bytes"
+	"compress/zlib"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+
+	"github.com/iopathy/iopathy/heatmap"
+	"github.com/iopathy/iopathy/reports/assets"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// HTML writes the report as one page.
+func HTML(w io.Writer, in *Input) error {
+	if err := in.check(); err != nil {
+		return err
+	}
+	t, err := template.ParseFS(templates, "templates/*.html")
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	f := gather(in)
+	p := newPage(f)
+	fleet := heatmap.NewFleet(in.Windows, in.Result.Diagnoses, f.scale, heatmap.DefaultFleetOptions())
+	joint := heatmap.NewJoint(in.Windows, f.scale)
+	maps := map[string]mapData{}
+	var all []chart
+	add := func(c chart, data mapData) {
+		if c.ID != "" {
+			all = append(all, c)
+			maps[c.ID] = data
+		}
+	}
+	add(f.fleetMap(p, fleet))
+	add(f.jointMap(p, joint))
+	if c := f.course(p, fleet); c.ID != "" {
+		all = append(all, c)
+	}
+	if groups := f.scatterGroups(); len(groups) > 0 {
+		c, shown := f.components(groups)
+		p.Structure.Scatter, p.Structure.Shown = c.Element, count(int64(shown))
+		p.Structure.Of = count(int64(len(in.Windows)))
+		all = append(all, c)
+	}
+	script, version := assets.Script(in.Echarts)
+	p.Echarts = version
+
+	out := &sink{w: w}
+	style, app := asset("style.css"), asset("app.js")
+	out.template(t, "head.html", p)
+	out.text("<style>", style, "</style>\n")
+	out.template(t, "body.html", p)
+	out.json("iopathy-data", pageData(f, p, maps))
+	if fleet.Rows > 0 {
+		packed := fleet.Pack(f.scale)
+		out.packed("fleet-bytes", packed.Values, packed.State, fleet.Class, quantise(fleet.Severity))
+	}
+	if joint.Total > 0 {
+		packed := joint.Pack(f.scale)
+		out.packed("joint-bytes", packed.Values, packed.State, alphas(&joint.Raster))
+	}
+	out.text("<script>", assets.Inline(script), "</script>\n<script>", app, "\n")
+	for _, c := range all {
+		out.text("iopathy.add(\"", c.ID, "\",function(){return ", c.Option, "});\n")
+	}
+	out.text("iopathy.start();</script>\n</body>\n</html>\n")
+	if out.err != nil {
+		return fmt.Errorf("report: writing the page: %w", out.err)
+	}
+	return nil
+}
+
+// pageJSON is the data block of the page's script.
+type pageJSON struct {
+	Maps     map[string]mapData `json:"maps"`
+	Course   []string           `json:"course"`
+	Relative bool               `json:"relative"`
+	Day      bool               `json:"day"`
+}
+
+func pageData(f *facts, p *page, maps map[string]mapData) pageJSON {
+	return pageJSON{Maps: maps, Course: append([]string{}, p.Course.Head...), Relative: f.time.relative, Day: f.time.day}
+}
+
+// alphas are the opacities of a raster.
+func alphas(r *heatmap.Raster) []byte {
+	out := make([]byte, r.Cols*r.Rows)
+	for i := range out {
+		out[i] = r.Pix[4*i+3]
+	}
+	return out
+}
+
+// asset is an embedded file of ours; that it is there is fixed at build time.
+func asset(name string) string {
+	b, err := templates.ReadFile("templates/" + name)
+	if err != nil {
+		panic("reports: " + err.Error())
+	}
+	return string(b)
+}
+
+// sink writes until the first error.
+type sink struct {
+	w   io.Writer
+	err error
+}
+
+func (s *sink) text(parts ...string) {
+	for _, p := range parts {
+		if s.err == nil {
+			_, s.err = io.WriteString(s.w, p)
+		}
+	}
+}
+
+func (s *sink) template(t *template.Template, name string, data any) {
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, name, data); err != nil && s.err == nil {
+		s.err = err
+	}
+	s.text(b.String())
+}
+
+// json writes a data block; encoding/json escapes <, > and &, so that no text
+// in it can end the block.
+func (s *sink) json(id string, v any) {
+	b, err := json.Marshal(v)
+	if err != nil && s.err == nil {
+		s.err = err
+	}
+	s.text(`<script type="application/json" id="`, id, `">`, string(b), "</script>\n")
+}
+
+// packed writes planes of bytes, compressed, once.
+func (s *sink) packed(id string, planes ...[]byte) {
+	var b bytes.Buffer
+	z := zlib.NewWriter(&b)
+	for _, p := range planes {
+		if _, err := z.Write(p); err != nil && s.err == nil {
+			s.err = err
+		}
+	}
+	if err := z.Close(); err != nil && s.err == nil {
+		s.err = err
+	}
+	s.text(`<script type="text/plain" id="`, id, `">`, base64.StdEncoding.EncodeToString(b.Bytes()), "</script>\n")
+}

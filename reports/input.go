@@ -1,0 +1,104 @@
+package reports
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/heatmap"
+	"github.com/iopathy/iopathy/reduce"
+)
+
+// Input is everything that a report is made of. The caller fills it; nothing
+// is read from anywhere else, so that the same Input gives the same bytes.
+type Input struct {
+	Title     string // "" for the default
+	Version   string // of the program
+	Windows   []features.Window
+	Points    []reduce.Point // one a window, in the same order; nil if unknown
+	Result    cluster.Result
+	Catalogue cluster.Catalogue
+	Scale     heatmap.Scale // zero for heatmap.GroupScale
+	Axes      []Axis        // principal components, strongest first
+	Ingest    Summary
+	Config    string // the effective configuration as text
+	Model     string // the model in words: its name, origin, date of its data
+	Seed      uint64
+	Echarts   string // source of echarts; "" for the one that comes along
+}
+
+// Axis is a principal component.
+type Axis struct {
+	Share   float64         // of the second moment
+	Loading features.Vector // by feature
+}
+
+// Summary is the account of what was read.
+type Summary struct {
+	Sources  []Source
+	Problems []string // what a reader should know: "clock went backwards in 3 inputs"
+}
+
+// Source is one input and the fates of its lines. Name is as the user knows
+// it, relative to the SOURCE given; it must not tell of the machine.
+type Source struct {
+	Name, Format, SHA256               string
+	Lines                              int64
+	Events, Samples, Ticks, Evidence   int64 // rows
+	EventLines, Merged, Notes, Repeats int64 // lines by fate; Repeats: of input that was read before
+	Rejects, Unpaired                  map[string]int64
+}
+
+// Rejected is the number of rejected lines.
+func (s *Source) Rejected() int64 { return sum(s.Rejects) }
+
+// UnpairedLines is the number of unpaired lines.
+func (s *Source) UnpairedLines() int64 { return sum(s.Unpaired) }
+
+func sum(m map[string]int64) int64 {
+	var n int64
+	for _, v := range m {
+		n += v
+	}
+	return n
+}
+
+// check refuses an Input whose parts don't belong together.
+func (in *Input) check() error {
+	if in == nil {
+		return errors.New("report: no input")
+	}
+	if n := len(in.Result.Diagnoses); n != len(in.Windows) {
+		return fmt.Errorf("report: %d diagnoses for %d windows", n, len(in.Windows))
+	}
+	if n := len(in.Points); n != 0 && n != len(in.Windows) {
+		return fmt.Errorf("report: %d points for %d windows", n, len(in.Windows))
+	}
+	for i := range in.Windows {
+		w, d := &in.Windows[i], &in.Result.Diagnoses[i]
+		if w.Key != d.Key || w.StartNS != d.StartNS {
+			return fmt.Errorf("report: diagnosis %d is of another window", i)
+		}
+	}
+	return nil
+}
+
+// vector gives the 12 features of window i, with the normal subtracted where
+// the points are known.
+func (in *Input) vector(i int) features.Vector {
+	if len(in.Points) > 0 {
+		return in.Points[i].Vector
+	}
+	return in.Windows[i].Vector
+}
+
+// pathology finds a slug's entry of the catalogue; nil if there is none.
+func (in *Input) pathology(slug string) *cluster.Pathology {
+	for i := range in.Catalogue.Pathologies {
+		if in.Catalogue.Pathologies[i].Slug == slug {
+			return &in.Catalogue.Pathologies[i]
+		}
+	}
+	return nil
+}

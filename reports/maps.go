@@ -1,0 +1,300 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+
+	"github.com/go-echarts/go-echarts/v2/opts"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/heatmap"
+)
+
+// fleetView is the map of devices by time and its words.
+type fleetView struct {
+	Element  template.HTML
+	Caption  string
+	Axis     string
+	Examples []exampleView
+	Legend   []legendView
+	Classes  []legendView
+	Empty    bool
+}
+
+type exampleView struct {
+	Colour     template.CSS
+	Hex, Words string
+}
+
+type legendView struct {
+	Name, Words string
+	Colour      template.CSS
+}
+
+type jointView struct {
+	Element template.HTML
+	Caption string
+	Cells   []jointRow
+	Empty   bool
+}
+
+type jointRow struct {
+	IOPS, Latency, Windows, Depth, Hex string
+	Colour                             template.CSS
+}
+
+type courseView struct {
+	Element template.HTML
+	Legend  []legendView
+	Head    []string
+	Rows    []courseRow
+	Step    string
+	Empty   bool
+}
+
+type courseRow struct {
+	When   string
+	Counts []string
+	Total  string
+}
+
+// mapData is what the page's script needs to paint a packed map.
+type mapData struct {
+	Cols    int             `json:"cols"`
+	Rows    int             `json:"rows"`
+	Codes   [3]heatmap.Code `json:"codes"`
+	Steps   [3][255]uint16  `json:"steps"`
+	StartNS float64         `json:"startMS,omitempty"` // ms since the epoch
+	StepNS  float64         `json:"stepMS,omitempty"`
+	Merged  int             `json:"merged,omitempty"`
+	Aligned bool            `json:"aligned,omitempty"`
+	Devices []mapDevice     `json:"devices,omitempty"`
+	Classes []mapClass      `json:"classes,omitempty"`
+	PerDec  int             `json:"perDecade,omitempty"`
+	XDecade int             `json:"xDecade"`
+	YDecade int             `json:"yDecade"`
+}
+
+type mapDevice struct {
+	Name   string  `json:"name"`
+	Anchor string  `json:"anchor,omitempty"`
+	Origin float64 `json:"origin"` // ms
+	Normal [3]int  `json:"normal"`
+}
+
+type mapClass struct {
+	Name   string `json:"name"`
+	Colour string `json:"colour"`
+}
+
+// fleetHeight gives every device about 9 pixels within what a screen holds.
+func fleetHeight(rows int) int { return 40 + max(160, min(9*rows, 760)) }
+
+func (f *facts) fleetMap(p *page, m *heatmap.Fleet) (chart, mapData) {
+	v := &p.Fleet
+	if m.Rows == 0 {
+		v.Empty = true
+		return chart{}, mapData{}
+	}
+	c := raster("fleet", fleetHeight(m.Rows), m.Cols, m.Rows,
+		formatter("iopathy.timeLabel(v)"), formatter("iopathy.deviceLabel(v)"),
+		opts.Grid{Left: "150", Right: "14", Top: "8", Bottom: "30"}, -0.5)
+	v.Element = c.Element
+	v.Axis = "Time (UTC)"
+	switch {
+	case m.Aligned:
+		v.Axis = "Time since each device's first window (the devices were recorded at different times)"
+	case f.time.relative:
+		v.Axis = "Time since the start of the trace"
+	}
+	cell := span(float64(m.StepNS) / 1e9)
+	if m.Merged > 1 {
+		v.Axis += fmt.Sprintf("; each cell is %s and shows the worst of its %d windows", cell, m.Merged)
+	} else {
+		v.Axis += "; each cell is one window of " + cell
+	}
+	if m.Omitted > 0 {
+		v.Axis += fmt.Sprintf("; the %s with the least severity are left out", plural(m.Omitted, "device"))
+	}
+	v.Caption = f.fleetCaption()
+	v.Legend = []legendView{
+		{"Red: throughput", "0 to " + three(f.scale.IOPS) + " IOPS and more", "#FF0000"},
+		{"Green: speed", "full at 0 ms, none at " + three(f.scale.LatencyMS) + " ms and more", "#00FF00"},
+		{"Blue: queue depth", "0 to " + three(f.scale.Depth) + " in flight and more", "#0000FF"},
+	}
+	for _, e := range [][3]float64{{0.85, 0.06, 0.125}, {0.05, 0.02, 0.01}, {0.42, 0.9, 0.5}, {0.1, 0.95, 1}, {0.02, 0.9, 0.02}} {
+		iops, latency, depth := e[0]*f.scale.IOPS, e[1]*f.scale.LatencyMS, e[2]*f.scale.Depth
+		hex := f.scale.Color(iops, latency, depth).Hex()
+		v.Examples = append(v.Examples, exampleView{template.CSS(hex), hex,
+			fmt.Sprintf("%s IOPS, %s ms, depth %s", three(iops), three(latency), three(depth))})
+	}
+	data := f.mapData(&m.Raster)
+	data.StartNS, data.StepNS, data.Merged, data.Aligned = float64(m.StartNS)/1e6, float64(m.StepNS)/1e6, m.Merged, m.Aligned
+	for _, d := range m.Devices {
+		data.Devices = append(data.Devices, mapDevice{
+			Name: deviceLabel(d.Key), Anchor: f.anchor(f.index[d.Key]), Origin: float64(d.OriginNS) / 1e6,
+			Normal: [3]int{int(d.Normal[0]), int(d.Normal[1]), int(d.Normal[2])},
+		})
+	}
+	for _, slug := range m.Pathologies {
+		data.Classes = append(data.Classes, mapClass{f.pathologyName(slug), f.colour(slug)})
+		v.Classes = append(v.Classes, legendView{Name: f.pathologyName(slug), Colour: f.css(slug)})
+	}
+	return c, data
+}
+
+func (f *facts) mapData(r *heatmap.Raster) mapData {
+	packed := r.Pack(f.scale)
+	return mapData{Cols: r.Cols, Rows: r.Rows, Codes: packed.Codes, Steps: packed.Steps}
+}
+
+// fleetCaption names the peak of severity and of each channel: what, where,
+// when.
+func (f *facts) fleetCaption() string {
+	in := f.in
+	worst, slow := -1, -1
+	for i := range in.Windows {
+		d := &in.Result.Diagnoses[i]
+		if d.Verdict == cluster.Sick && (worst < 0 || d.Severity > in.Result.Diagnoses[worst].Severity) {
+			worst = i
+		}
+		v := in.Windows[i].Context[features.CtxLatencyMean]
+		if !in.Windows[i].Idle && v == v && (slow < 0 || v > in.Windows[slow].Context[features.CtxLatencyMean]) {
+			slow = i
+		}
+	}
+	s := "No window is sick."
+	if worst >= 0 {
+		w, d := &in.Windows[worst], &in.Result.Diagnoses[worst]
+		s = fmt.Sprintf("Worst window: %s at %s, severity %.1f (%s): %s IOPS, %s ms, depth %s.",
+			deviceLabel(w.Key), f.time.at(w.StartNS), d.Severity, f.pathologyName(d.Pathology),
+			three(w.Context[features.CtxIOPS]), three(w.Context[features.CtxLatencyMean]), three(w.Context[features.CtxMeanDepth]))
+	}
+	if slow >= 0 {
+		w := &in.Windows[slow]
+		s += fmt.Sprintf(" Highest mean latency: %s ms on %s at %s.", three(w.Context[features.CtxLatencyMean]), deviceLabel(w.Key), f.time.at(w.StartNS))
+	}
+	return s
+}
+
+func (f *facts) jointMap(p *page, m *heatmap.Joint) (chart, mapData) {
+	v := &p.Joint
+	if m.Total == 0 {
+		v.Empty = true
+		return chart{}, mapData{}
+	}
+	x, y := formatter("iopathy.decade('joint',0,v)"), formatter("iopathy.decade('joint',1,v)")
+	c := raster("joint", 360, m.Cols, m.Rows, x, y, opts.Grid{Left: "58", Right: "14", Top: "8", Bottom: "30"}, 0)
+	v.Element = c.Element
+	top := 0
+	for i, n := range m.Count {
+		if n > m.Count[top] {
+			top = i
+		}
+	}
+	v.Caption = fmt.Sprintf("%s counted; the fullest cell holds %s, near %s IOPS and %s ms.", plural(m.Total, "window"),
+		count(int64(m.Count[top])), three(float64(m.IOPS[top])), three(float64(m.LatencyMS[top])))
+	if m.Left > 0 {
+		v.Caption += fmt.Sprintf(" %s without latency left out.", plural(m.Left, "window"))
+	}
+	order := largest(m.Count, 20)
+	for _, i := range order {
+		rgb, _ := m.At(i%m.Cols, i/m.Cols)
+		v.Cells = append(v.Cells, jointRow{three(float64(m.IOPS[i])), three(float64(m.LatencyMS[i])), count(int64(m.Count[i])),
+			three(float64(m.Depth[i])), rgb.Hex(), template.CSS(rgb.Hex())})
+	}
+	data := f.mapData(&m.Raster)
+	data.PerDec, data.XDecade, data.YDecade = m.PerDecade, m.IOPSDecade, m.LatencyDecade
+	return c, data
+}
+
+// largest gives the indices of the n largest counts, without zeros.
+func largest(counts []int32, n int) []int {
+	var out []int
+	for i, c := range counts {
+		if c == 0 {
+			continue
+		}
+		at := len(out)
+		for at > 0 && counts[out[at-1]] < c {
+			at--
+		}
+		if at < n {
+			out = append(out[:at], append([]int{i}, out[at:]...)...)
+			out = out[:min(len(out), n)]
+		}
+	}
+	return out
+}
+
+// courseBins bounds the bars of the course.
+const courseBins = 60
+
+// course counts sick windows by pathology over time (over time since each
+// device's first window, where the fleet map is aligned).
+func (f *facts) course(p *page, m *heatmap.Fleet) chart {
+	v := &p.Course
+	slugs := f.slugs()
+	if len(slugs) == 0 || m.Cols == 0 {
+		v.Empty = true
+		return chart{}
+	}
+	per := (m.Cols + courseBins - 1) / courseBins
+	bins := (m.Cols + per - 1) / per
+	at := map[string]int{}
+	series := make([][]int, len(slugs))
+	colours := make([]string, len(slugs))
+	for i, s := range slugs {
+		at[s], series[i], colours[i] = i, make([]int, bins), f.colour(s)
+		v.Legend = append(v.Legend, legendView{Name: f.pathologyName(s), Colour: f.css(s), Words: count(int64(f.byPathology[s]))})
+		v.Head = append(v.Head, f.pathologyName(s))
+	}
+	step := m.StepNS * int64(per)
+	origin := f.first
+	for i := range f.in.Windows {
+		d := &f.in.Result.Diagnoses[i]
+		if d.Verdict != cluster.Sick {
+			continue
+		}
+		if m.Aligned {
+			origin = f.in.Windows[f.index[d.Key].windows[0]].StartNS
+		}
+		series[at[d.Pathology]][min(int((d.StartNS-origin)/step), bins-1)]++
+	}
+	labels := make([]string, bins)
+	for b := range bins {
+		labels[b] = f.time.at(f.first + int64(b)*step)
+		if m.Aligned {
+			labels[b] = "+" + span(float64(int64(b)*step)/1e9)
+		}
+		row, total := courseRow{When: labels[b]}, 0
+		for i := range slugs {
+			row.Counts = append(row.Counts, count(int64(series[i][b])))
+			total += series[i][b]
+		}
+		row.Total = count(int64(total))
+		if total > 0 {
+			v.Rows = append(v.Rows, row)
+		}
+	}
+	v.Step = span(float64(step) / 1e9)
+	c := stacked("course", 220, labels, series, colours)
+	v.Element = c.Element
+	return c
+}
+
+// quantise puts severity 0..10 into a byte: tenths up to 1, then 40ths.
+func quantise(severity []float32) []byte {
+	out := make([]byte, len(severity))
+	for i, s := range severity {
+		v := math.Max(0, math.Min(float64(s), 10))
+		if v < 1 {
+			out[i] = byte(math.Floor(v * 10))
+		} else {
+			out[i] = byte(10 + math.Floor((v-1)*24))
+		}
+	}
+	return out
+}

@@ -1,0 +1,394 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/features"
+)
+
+// Bounds of what a page shows; the JSON and CSV hold everything.
+const (
+	maxTopEpisodes = 10
+	maxEpisodes    = 500
+	maxSections    = 60
+	maxDeviceRows  = 2000
+	maxSources     = 300
+	maxEvidence    = 6
+	maxAlarms      = 3 // devices named in the verdict
+)
+
+// page is what the template sees: texts and numbers ready to be shown.
+type page struct {
+	Title, Subtitle    string
+	Date, DateMachine  string
+	Headline           string
+	Tone               string // good, warn, bad: the colour of the verdict
+	Alarms             []alarm
+	Model              string
+	ModelShipped       bool
+	Warnings           []string
+	Quality            qualityView
+	Facts              []fact
+	Top                []episodeView
+	Episodes           []episodeView
+	EpisodesLeft       int
+	Fleet              fleetView
+	Joint              jointView
+	Course             courseView
+	Classes            []classView
+	Conserve           conserveView
+	NotSeen            []string
+	Structure          structureView
+	Sections           []sectionView
+	SectionsLeft       int
+	Devices            []deviceRow
+	DevicesLeft        int
+	Sources            []sourceView
+	SourcesLeft        int
+	Totals             sourceView
+	Problems           []string
+	Config, Version    string
+	Echarts, ModelText string
+	Seed               uint64
+	Scale              string
+	HasSick            bool
+}
+
+type fact struct{ Name, Value, Note string }
+
+type alarm struct {
+	Anchor, Device, Level string
+	Colour                template.CSS
+	Text                  string
+	Evidence              []string
+}
+
+type qualityView struct {
+	Level, Word, Text string
+}
+
+type episodeView struct {
+	Anchor, Device, Level, Severity string
+	Colour                          template.CSS
+	Name, From, To, Length          string
+	Cause, Confidence, Delayed      string
+	Class                           int
+}
+
+type causeView struct {
+	Name, Share, Interval string
+	X, Low, Width         string // percent of the bar
+	Votes                 string
+}
+
+type deviceRow struct {
+	Anchor, Device, Level, Worst          string
+	Windows, Healthy, Idle, Lost, Sick    int
+	IOPS, Latency, Depth, Normal, Against string
+}
+
+type featureView struct {
+	Name, Doc, Value, Z string
+	Left, Width         string // percent of the bar
+	High, Known         bool
+}
+
+// colour is a pathology's colour, checked to be one.
+func (f *facts) colour(slug string) string {
+	if p := f.in.pathology(slug); p != nil && isColour(p.Colour) {
+		return strings.ToUpper(p.Colour)
+	}
+	return "#8A8F98"
+}
+
+func isColour(s string) bool {
+	if len(s) != 7 || s[0] != '#' {
+		return false
+	}
+	for _, c := range s[1:] {
+		if !strings.ContainsRune("0123456789abcdefABCDEF", c) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *facts) css(slug string) template.CSS { return template.CSS(f.colour(slug)) }
+
+// newPage says everything but the pictures' pixels.
+func newPage(f *facts) *page {
+	in := f.in
+	p := &page{
+		Title: in.Title, Headline: f.headline(), HasSick: f.verdicts[cluster.Sick] > 0,
+		Date: f.time.full(f.last), DateMachine: f.time.machine(f.last),
+		Model: modelLine(in.Result), ModelShipped: in.Result.Model == "shipped",
+		Warnings: in.Result.Warnings, Problems: in.Ingest.Problems,
+		Config: in.Config, Version: in.Version, ModelText: in.Model, Seed: in.Seed,
+		Quality: f.qualityLine(),
+		Scale:   fmt.Sprintf("%s: %s IOPS, %s ms, depth %s", in.Scale.Name, three(f.scale.IOPS), three(f.scale.LatencyMS), three(f.scale.Depth)),
+	}
+	if p.Title == "" {
+		p.Title = "I/O pathology report"
+	}
+	p.Scale = fmt.Sprintf("%s: full red at %s IOPS, no green at %s ms, full blue at depth %s",
+		f.scale.Name, three(f.scale.IOPS), three(f.scale.LatencyMS), three(f.scale.Depth))
+	switch {
+	case len(in.Windows) == 0:
+		p.Tone, p.Date, p.DateMachine = "warn", "no data", ""
+	case f.attention > 0:
+		p.Tone = "bad"
+	case f.sickDevices > 0:
+		p.Tone = "warn"
+	default:
+		p.Tone = "good"
+	}
+	p.Subtitle = f.subtitle()
+	f.sections(p)
+	for _, d := range f.devices[:min(maxAlarms, f.attention)] {
+		p.Alarms = append(p.Alarms, f.alarm(d))
+	}
+	p.Facts = []fact{
+		{"need attention", count(int64(f.attention)), "of " + plural(len(f.devices), "device")},
+		{"sick device-hours", hours(f.sickSeconds), plural(f.verdicts[cluster.Sick], "sick window")},
+		{"delayed", volume(f.delayedBytes), "completed while sick"},
+		{"episodes", count(int64(len(in.Result.Episodes))), f.levels()},
+	}
+	for i, e := range in.Result.Episodes {
+		if i == maxEpisodes {
+			p.EpisodesLeft = len(in.Result.Episodes) - maxEpisodes
+			break
+		}
+		v := f.episode(e)
+		if i < maxTopEpisodes {
+			p.Top = append(p.Top, v)
+		} else {
+			p.Episodes = append(p.Episodes, v)
+		}
+	}
+	f.classes(p)
+	f.structure(p)
+	f.deviceTable(p)
+	f.provenance(p)
+	return p
+}
+
+func modelLine(r cluster.Result) string {
+	s := "Classes were found in these data (fitted)."
+	if r.Model == "shipped" {
+		s = "Labelled with the shipped classes, not with classes found in these data."
+	}
+	if r.Why != "" {
+		s += " Reason: " + strings.TrimSuffix(label(r.Why), ".") + "."
+	}
+	return s
+}
+
+func (f *facts) subtitle() string {
+	if len(f.in.Windows) == 0 {
+		return "no windows"
+	}
+	w := &f.in.Windows[0]
+	s := f.time.full(f.first) + " to " + f.time.full(f.last)
+	if !f.time.relative {
+		s += " UTC"
+	}
+	hosts := map[string]bool{}
+	for _, d := range f.devices {
+		hosts[d.Host] = true
+	}
+	return fmt.Sprintf("%s · %s on %s · %s of %s", s, plural(len(f.devices), "device"), plural(len(hosts), "host"),
+		plural(len(f.in.Windows), "window"), span(float64(w.EndNS-w.StartNS)/1e9))
+}
+
+func (f *facts) levels() string {
+	n := map[string]int{}
+	for _, e := range f.in.Result.Episodes {
+		n[e.Level]++
+	}
+	var parts []string
+	for _, l := range []string{"critical", "bad", "warn"} {
+		if n[l] > 0 {
+			parts = append(parts, count(int64(n[l]))+" "+l)
+		}
+	}
+	if n[""] > 0 {
+		parts = append(parts, count(int64(n[""]))+" mild")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (f *facts) qualityLine() qualityView {
+	q := f.quality
+	v := qualityView{Level: q.level, Word: map[string]string{
+		"good": "Data are good", "fair": "Data have gaps", "poor": "Data are poor: read the verdict with care",
+	}[q.level]}
+	parts := []string{"coverage " + percent(q.coverage)}
+	if q.low > 0 {
+		parts = append(parts, plural(q.low, "window")+" below half")
+	}
+	if q.lines > 0 {
+		parts = append(parts,
+			fmt.Sprintf("%s of %s lines rejected (%s)", count(q.rejects), count(q.lines), percent(float64(q.rejects)/float64(q.lines))),
+			count(q.unpaired)+" unpaired")
+	}
+	parts = append(parts, plural(q.artefact, "artefact window"))
+	if n := len(f.in.Ingest.Problems); n > 0 {
+		parts = append(parts, plural(n, "problem")+" listed below")
+	}
+	v.Text = strings.Join(parts, " · ")
+	return v
+}
+
+// alarm is a device's line in the verdict.
+func (f *facts) alarm(d *device) alarm {
+	e := d.episodes[0]
+	for _, o := range d.episodes[1:] {
+		if o.Severity > e.Severity {
+			e = o
+		}
+	}
+	last := f.in.Windows[d.windows[len(d.windows)-1]].EndNS
+	when := fmt.Sprintf("from %s to %s", f.time.at(e.FromNS), f.time.at(e.ToNS))
+	if e.ToNS >= last {
+		when = "since " + f.time.at(e.FromNS)
+		if first := f.in.Windows[d.windows[0]].StartNS; e.FromNS <= first {
+			when = "from its first window to its last"
+		}
+	}
+	a := alarm{Anchor: f.anchor(d), Device: deviceLabel(d.Key), Level: e.Level, Colour: f.css(e.Pathology),
+		Text:     fmt.Sprintf("%s %s, severity %.1f", strings.ToLower(f.pathologyName(e.Pathology)), when, e.Severity),
+		Evidence: labels(e.Evidence, 2)}
+	if e.Pathology == cluster.Unrecognised {
+		a.Text = "sick in a way no catalogue entry fits " + when + fmt.Sprintf(", severity %.1f", e.Severity)
+	}
+	if len(e.Causes) > 0 && e.Causes[0].Votes > 0 {
+		a.Text += "; likely cause: " + lowerFirst(label(e.Causes[0].Name)) + " (" + percent(e.Causes[0].Share) + " of votes)"
+	}
+	if e.Confidence < 0.5 {
+		a.Text += fmt.Sprintf("; the label is unsure (confidence %s)", percent(e.Confidence))
+	}
+	return a
+}
+
+func lowerFirst(s string) string {
+	if len(s) > 1 && s[1] >= 'a' && s[1] <= 'z' {
+		return strings.ToLower(s[:1]) + s[1:]
+	}
+	return s
+}
+
+func labels(list []string, most int) []string {
+	var out []string
+	for _, s := range list[:min(most, len(list))] {
+		out = append(out, sentence(s))
+	}
+	return out
+}
+
+// sentenceRunes bounds a text from the catalogue or a log.
+const sentenceRunes = 240
+
+// sentence makes a longer text fit to be shown.
+func sentence(s string) string {
+	r := []rune(strings.ToValidUTF8(s, "?"))
+	if len(r) > sentenceRunes {
+		r = append(r[:sentenceRunes:sentenceRunes], '…')
+	}
+	return strings.Map(printable, string(r))
+}
+
+func (f *facts) episode(e cluster.Episode) episodeView {
+	v := episodeView{
+		Device: deviceLabel(e.Key), Level: e.Level, Severity: fmt.Sprintf("%.1f", e.Severity), Colour: f.css(e.Pathology),
+		Name: f.pathologyName(e.Pathology), From: f.time.at(e.FromNS), To: f.time.at(e.ToNS), Length: span(e.SickSeconds),
+		Cause: "–", Confidence: percent(e.Confidence), Delayed: volume(e.DelayedBytes), Class: e.ClassID,
+	}
+	if d := f.index[e.Key]; d != nil {
+		v.Anchor = f.anchor(d)
+	}
+	if v.Level == "" {
+		v.Level = "mild"
+	}
+	if len(e.Causes) > 0 && e.Causes[0].Votes > 0 {
+		v.Cause = label(e.Causes[0].Name) + " (" + percent(e.Causes[0].Share) + ")"
+	}
+	return v
+}
+
+// anchor is the id of a device's section; "" if it has none.
+func (f *facts) anchor(d *device) string {
+	if d.place >= maxSections || d.verdicts[cluster.Sick] == 0 {
+		return ""
+	}
+	return fmt.Sprintf("device-%d", d.place+1)
+}
+
+func causeViews(causes []cluster.Cause) []causeView {
+	var out []causeView
+	for _, c := range causes {
+		if c.Of == 0 {
+			continue
+		}
+		out = append(out, causeView{
+			Name: sentence(c.Name), Share: percent(c.Share), Interval: percent(c.Low) + " to " + percent(c.High),
+			X: pct(c.Share), Low: pct(c.Low), Width: pct(c.High - c.Low),
+			Votes: fmt.Sprintf("%s of %s votes", count(int64(c.Votes)), count(int64(c.Of))),
+		})
+	}
+	return out
+}
+
+// pct is a share as a CSS percentage without the sign.
+func pct(v float64) string {
+	if !(v > 0) {
+		return "0"
+	}
+	return fmt.Sprintf("%.2f", min(v, 1)*100)
+}
+
+func (f *facts) deviceTable(p *page) {
+	for i, d := range f.devices {
+		if i == maxDeviceRows {
+			p.DevicesLeft = len(f.devices) - maxDeviceRows
+			break
+		}
+		r := deviceRow{
+			Anchor: f.anchor(d), Device: deviceLabel(d.Key), Level: d.level, Worst: "–", Windows: len(d.windows),
+			Healthy: d.verdicts[cluster.Healthy], Idle: d.verdicts[cluster.Idle],
+			Lost: d.verdicts[cluster.Artefact], Sick: d.verdicts[cluster.Sick],
+			IOPS:    f.middle(d, features.CtxIOPS),
+			Latency: f.middle(d, features.CtxLatencyMean), Depth: f.middle(d, features.CtxMeanDepth),
+		}
+		if d.worst > 0 {
+			r.Worst = fmt.Sprintf("%.1f", d.worst)
+		}
+		if len(f.in.Points) > 0 {
+			n := f.in.Points[d.windows[0]].Normal
+			r.Against = label(n.Source)
+			if n.Windows > 0 {
+				r.Against += fmt.Sprintf(" (%s)", plural(n.Windows, "window"))
+			}
+		}
+		p.Devices = append(p.Devices, r)
+	}
+}
+
+// middle is the median of a fact over a device's windows that aren't idle.
+func (f *facts) middle(d *device, fact int) string {
+	var v []float64
+	for _, i := range d.windows {
+		if x := f.in.Windows[i].Context[fact]; !f.in.Windows[i].Idle && !math.IsNaN(x) {
+			v = append(v, x)
+		}
+	}
+	if len(v) == 0 {
+		return "–"
+	}
+	slices.Sort(v)
+	return three(v[(len(v)-1)/2])
+}

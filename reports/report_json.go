@@ -1,0 +1,239 @@
+package reports
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/features"
+)
+
+// SchemaVersion is that of report.json; it grows by one when a field changes
+// its meaning or goes.
+const SchemaVersion = 1
+
+// number is a float as JSON: 6 significant digits, null when unknown.
+type number float64
+
+func (n number) MarshalJSON() ([]byte, error) {
+	v := float64(n)
+	if s := digits(v); s != "" {
+		return []byte(s), nil
+	}
+	return []byte("null"), nil
+}
+
+// The document's parts. Times are ns since the epoch; shares are 0..1.
+type (
+	jsonReport struct {
+		Schema   int            `json:"schema"`
+		Tool     string         `json:"tool"`
+		Version  string         `json:"version"`
+		Verdict  string         `json:"verdict"` // in words
+		Model    string         `json:"model"`   // fitted or shipped
+		Why      string         `json:"model_why"`
+		FromNS   int64          `json:"from_ns"`
+		ToNS     int64          `json:"to_ns"`
+		Totals   jsonTotals     `json:"totals"`
+		Quality  jsonQuality    `json:"data_quality"`
+		Classes  []jsonClass    `json:"classes"`
+		Kinds    map[string]int `json:"pathologies"` // sick windows by slug
+		Episodes []jsonEpisode  `json:"episodes"`
+		Devices  []jsonDevice   `json:"devices"`
+		Cuts     []jsonCut      `json:"cuts"`
+		Inputs   []jsonInput    `json:"inputs"`
+		Scale    any            `json:"scale"`
+		Seed     uint64         `json:"seed"`
+		Warnings []string       `json:"warnings"`
+		Problems []string       `json:"problems"`
+	}
+	jsonTotals struct {
+		Devices      int    `json:"devices"`
+		SickDevices  int    `json:"sick_devices"`
+		Attention    int    `json:"devices_needing_attention"`
+		Windows      int    `json:"windows"`
+		Healthy      int    `json:"healthy"`
+		Idle         int    `json:"idle"`
+		Artefact     int    `json:"artefact"`
+		Sick         int    `json:"sick"`
+		Unclassed    int    `json:"sick_outside_classes"`
+		Episodes     int    `json:"episodes"`
+		SickSeconds  number `json:"sick_seconds"`
+		DelayedBytes number `json:"delayed_bytes"`
+		WorstEpisode number `json:"worst_episode_severity"`
+	}
+	jsonQuality struct {
+		Level       string `json:"level"` // good, fair, poor
+		Coverage    number `json:"coverage"`
+		LowCoverage int    `json:"windows_below_half_coverage"`
+		Lines       int64  `json:"lines"`
+		Rejects     int64  `json:"rejects"`
+		Unpaired    int64  `json:"unpaired"`
+	}
+	jsonClass struct {
+		ID         int         `json:"id"`
+		Pathology  string      `json:"pathology"`
+		Nearest    string      `json:"nearest"`
+		Score      number      `json:"score"`
+		Windows    int         `json:"windows"`
+		Devices    int         `json:"devices"`
+		Purity     number      `json:"purity"`
+		Silhouette number      `json:"silhouette"`
+		Deciding   []string    `json:"deciding_features"`
+		Causes     []jsonCause `json:"causes"`
+	}
+	jsonCause struct {
+		ID    string `json:"id"`
+		Name  string `json:"name"`
+		Votes int    `json:"votes"`
+		Of    int    `json:"of"`
+		Share number `json:"share"`
+		Low   number `json:"low"`
+		High  number `json:"high"`
+	}
+	jsonEpisode struct {
+		Host         string      `json:"host"`
+		Device       string      `json:"device"`
+		FromNS       int64       `json:"from_ns"`
+		ToNS         int64       `json:"to_ns"`
+		Pathology    string      `json:"pathology"`
+		ClassID      int         `json:"class_id"`
+		Windows      int         `json:"windows"`
+		Severity     number      `json:"severity"`
+		Level        string      `json:"level"`
+		Confidence   number      `json:"confidence"`
+		SickSeconds  number      `json:"sick_seconds"`
+		DelayedBytes number      `json:"delayed_bytes"`
+		Causes       []jsonCause `json:"causes"`
+		Evidence     []string    `json:"evidence"`
+	}
+	jsonDevice struct {
+		Host     string `json:"host"`
+		Device   string `json:"device"`
+		Windows  int    `json:"windows"`
+		Healthy  int    `json:"healthy"`
+		Idle     int    `json:"idle"`
+		Artefact int    `json:"artefact"`
+		Sick     int    `json:"sick"`
+		Worst    number `json:"worst_severity"`
+	}
+	jsonCut struct {
+		K          int    `json:"k"`
+		Silhouette number `json:"silhouette"`
+		Height     number `json:"height"`
+	}
+	jsonInput struct {
+		Name     string           `json:"name"`
+		Format   string           `json:"format"`
+		SHA256   string           `json:"sha256"`
+		Lines    int64            `json:"lines"`
+		Events   int64            `json:"events"`
+		Samples  int64            `json:"samples"`
+		Ticks    int64            `json:"ticks"`
+		Evidence int64            `json:"evidence"`
+		InRows   int64            `json:"event_lines"`
+		Merged   int64            `json:"merged_lines"`
+		Notes    int64            `json:"notes"`
+		Repeats  int64            `json:"duplicate_lines"`
+		Rejects  map[string]int64 `json:"rejects"`
+		Unpaired map[string]int64 `json:"unpaired"`
+	}
+)
+
+// JSON writes report.json: what the page says, for programs.
+func JSON(w io.Writer, in *Input) error {
+	if err := in.check(); err != nil {
+		return err
+	}
+	f := gather(in)
+	doc := jsonReport{
+		Schema: SchemaVersion, Tool: "iopathy", Version: in.Version,
+		Verdict: f.headline(), Model: in.Result.Model, Why: in.Result.Why,
+		FromNS: f.first, ToNS: f.last,
+		Totals: jsonTotals{
+			Devices: len(f.devices), SickDevices: f.sickDevices, Attention: f.attention,
+			Windows: len(in.Windows), Healthy: f.verdicts[cluster.Healthy], Idle: f.verdicts[cluster.Idle],
+			Artefact: f.verdicts[cluster.Artefact], Sick: f.verdicts[cluster.Sick], Unclassed: f.byClass[0],
+			Episodes: len(in.Result.Episodes), SickSeconds: number(f.sickSeconds), DelayedBytes: number(f.delayedBytes),
+		},
+		Quality: jsonQuality{f.quality.level, number(f.quality.coverage), f.quality.low, f.quality.lines, f.quality.rejects, f.quality.unpaired},
+		Kinds:   f.byPathology,
+		Classes: []jsonClass{}, Episodes: []jsonEpisode{}, Devices: []jsonDevice{}, Cuts: []jsonCut{}, Inputs: []jsonInput{},
+		Scale: f.scale, Seed: in.Seed, Warnings: list(in.Result.Warnings), Problems: list(in.Ingest.Problems),
+	}
+	for _, e := range in.Result.Episodes {
+		doc.Totals.WorstEpisode = max(doc.Totals.WorstEpisode, number(e.Severity))
+		doc.Episodes = append(doc.Episodes, jsonEpisode{
+			e.Host, e.Device, e.FromNS, e.ToNS, e.Pathology, e.ClassID, e.Windows, number(e.Severity), e.Level,
+			number(e.Confidence), number(e.SickSeconds), number(e.DelayedBytes), jsonCauses(e.Causes), list(e.Evidence),
+		})
+	}
+	for _, c := range in.Result.Classes {
+		doc.Classes = append(doc.Classes, jsonClass{
+			c.ID, c.Pathology, c.Nearest, number(c.Score), f.byClass[c.ID], len(f.classDevices[c.ID]),
+			number(c.Purity), number(c.Silhouette), deciding(c.Deciding), jsonCauses(c.Causes),
+		})
+	}
+	for _, d := range f.devices {
+		doc.Devices = append(doc.Devices, jsonDevice{
+			d.Host, d.Device, len(d.windows), d.verdicts[cluster.Healthy], d.verdicts[cluster.Idle],
+			d.verdicts[cluster.Artefact], d.verdicts[cluster.Sick], number(d.worst),
+		})
+	}
+	for _, c := range in.Result.Cuts {
+		doc.Cuts = append(doc.Cuts, jsonCut{c.K, number(c.Silhouette), number(c.Height)})
+	}
+	for _, s := range in.Ingest.Sources {
+		doc.Inputs = append(doc.Inputs, jsonInput{
+			s.Name, s.Format, s.SHA256, s.Lines, s.Events, s.Samples, s.Ticks, s.Evidence,
+			s.EventLines, s.Merged, s.Notes, s.Repeats, counts(s.Rejects), counts(s.Unpaired),
+		})
+	}
+	out := json.NewEncoder(w)
+	out.SetIndent("", " ")
+	if err := out.Encode(doc); err != nil {
+		return fmt.Errorf("report: writing JSON: %w", err)
+	}
+	return nil
+}
+
+func jsonCauses(causes []cluster.Cause) []jsonCause {
+	out := make([]jsonCause, 0, len(causes))
+	for _, c := range causes {
+		out = append(out, jsonCause{c.ID, c.Name, c.Votes, c.Of, number(c.Share), number(c.Low), number(c.High)})
+	}
+	return out
+}
+
+// deciding names features by index.
+func deciding(index []int) []string {
+	out := make([]string, 0, len(index))
+	for _, i := range index {
+		out = append(out, featureName(i))
+	}
+	return out
+}
+
+func featureName(i int) string {
+	if i < 0 || i >= features.N {
+		return "feature " + strconv.Itoa(i)
+	}
+	return features.Features[i].Name
+}
+
+// list is never null in JSON.
+func list(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+func counts(m map[string]int64) map[string]int64 {
+	if m == nil {
+		return map[string]int64{}
+	}
+	return m
+}

@@ -1,0 +1,137 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/features"
+)
+
+// sectionView is the evidence card of one sick device.
+type sectionView struct {
+	Anchor, Device, Level string
+	Colour                template.CSS
+	Summary               string
+	Spark                 template.HTML
+	Episodes              []episodeView
+	Evidence              []string
+	Causes                []causeView
+	Worst                 worstView
+	Features              []featureView
+	Facts                 []fact
+}
+
+// worstView is a device's worst window.
+type worstView struct {
+	When, Severity, Confidence, Name, Margin, Nearest, Normal string
+}
+
+// sections makes the cards of the worst devices.
+func (f *facts) sections(p *page) {
+	for _, d := range f.devices {
+		if d.verdicts[cluster.Sick] == 0 {
+			continue
+		}
+		if len(p.Sections) == maxSections || f.anchor(d) == "" {
+			p.SectionsLeft++
+			continue
+		}
+		p.Sections = append(p.Sections, f.section(d))
+	}
+}
+
+func (f *facts) section(d *device) sectionView {
+	in := f.in
+	worst := -1
+	for _, i := range d.windows {
+		if r := &in.Result.Diagnoses[i]; r.Verdict == cluster.Sick && (worst < 0 || r.Severity > in.Result.Diagnoses[worst].Severity) {
+			worst = i
+		}
+	}
+	w, r := &in.Windows[worst], &in.Result.Diagnoses[worst]
+	s := sectionView{
+		Anchor: f.anchor(d), Device: deviceLabel(d.Key), Level: d.level, Colour: f.css(r.Pathology),
+		Summary: fmt.Sprintf("%s of %s sick · worst severity %.1f · %s", plural(d.verdicts[cluster.Sick], "window"), count(int64(len(d.windows))), d.worst, f.pathologyName(r.Pathology)),
+		Spark:   f.spark(d), Evidence: labels(r.Evidence, maxEvidence), Causes: causeViews(r.Causes),
+		Worst: worstView{
+			When: f.time.at(w.StartNS) + " to " + f.time.at(w.EndNS), Severity: fmt.Sprintf("%.1f", r.Severity),
+			Confidence: percent(r.Confidence), Name: f.pathologyName(r.Pathology), Margin: three(r.Margin),
+		},
+	}
+	if r.Pathology == cluster.Unrecognised && r.Nearest != "" {
+		s.Worst.Nearest = f.pathologyName(r.Nearest)
+	}
+	for _, e := range d.episodes {
+		s.Episodes = append(s.Episodes, f.episode(e))
+		if len(s.Evidence) == 0 {
+			s.Evidence = labels(e.Evidence, maxEvidence)
+		}
+		if len(s.Causes) == 0 {
+			s.Causes = causeViews(e.Causes)
+		}
+	}
+	s.Features = f.features(worst)
+	if len(in.Points) > 0 {
+		n := in.Points[worst].Normal
+		s.Worst.Normal = fmt.Sprintf("latency at load compared with the normal of: %s %s (%s)", label(n.Source), label(n.Group), plural(n.Windows, "window"))
+	}
+	s.Facts = worstFacts(w)
+	return s
+}
+
+// zSpan is the deviation at which a bar is full: reduce clips there.
+const zSpan = 10
+
+// features lists the 12 features of a window with their deviations.
+func (f *facts) features(i int) []featureView {
+	w := &f.in.Windows[i]
+	vector := f.in.vector(i)
+	out := make([]featureView, 0, features.N)
+	for k, t := range features.Features {
+		v := featureView{Name: t.Name, Doc: t.Doc, Known: w.Missing.Has(k), Value: "unknown", Z: "–"}
+		if v.Known {
+			v.Value = three(vector[k])
+		}
+		if v.Known && len(f.in.Points) > 0 {
+			z := f.in.Points[i].Z[k]
+			v.Z = fmt.Sprintf("%+.1f", z)
+			v.High = abs(z) >= 3
+			at := 50 * min(abs(z), zSpan) / zSpan
+			v.Width = fmt.Sprintf("%.1f", at)
+			v.Left = "50"
+			if z < 0 {
+				v.Left = fmt.Sprintf("%.1f", 50-at)
+			}
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// worstFacts are the facts of the context that a reader asks for first.
+func worstFacts(w *features.Window) []fact {
+	var out []fact
+	for _, k := range []int{
+		features.CtxIOPS, features.CtxBytesPerS, features.CtxLatencyP50, features.CtxLatencyP99, features.CtxMeanDepth, features.CtxPeakDepth,
+		features.CtxReadShare, features.CtxSizeP50, features.CtxStallSeconds, features.CtxErrors,
+	} {
+		v, t := w.Context[k], features.ContextTable[k]
+		if v != v {
+			continue
+		}
+		text := three(v)
+		switch t.Unit {
+		case "B/s":
+			text = volume(v) + "/s"
+		case "B":
+			text = volume(v)
+		case "0..1":
+			text = percent(v)
+		case "ms", "s":
+			text += " " + t.Unit
+		}
+		out = append(out, fact{Name: t.Doc, Value: text})
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+
+	"github.com/iopathy/iopathy/cluster"
+)
+
+// The pictures of this file hold numbers and checked colours only, never a
+// text from a log, so they may stand in the page as markup.
+
+const (
+	sparkWide = 600
+	sparkHigh = 56
+)
+
+// spark draws a device's severity over time: a bar a window in its
+// pathology's colour, the gate at 1 as a line, gaps as gaps.
+func (f *facts) spark(d *device) template.HTML {
+	in := f.in
+	first, last := in.Windows[d.windows[0]].StartNS, in.Windows[d.windows[len(d.windows)-1]].EndNS
+	x := func(ns int64) float64 { return sparkWide * float64(ns-first) / float64(max(last-first, 1)) }
+	y := func(severity float64) float64 { return sparkHigh - 2 - (sparkHigh-4)*min(severity, 10)/10 }
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="spark" viewBox="0 0 %d %d" preserveAspectRatio="none" role="img" aria-label="Severity by window, 0 to 10">`, sparkWide, sparkHigh)
+	// Many windows share a pixel: keep the worst of each half pixel.
+	type bar struct {
+		from, to, severity float64
+		colour             string
+	}
+	var bars []bar
+	for _, i := range d.windows {
+		r := &in.Result.Diagnoses[i]
+		if r.Verdict == cluster.Idle {
+			continue
+		}
+		v := bar{x(r.StartNS), x(r.EndNS), r.Severity, "var(--quiet)"}
+		switch r.Verdict {
+		case cluster.Sick:
+			v.colour = f.colour(r.Pathology)
+		case cluster.Artefact:
+			v.colour, v.severity = "var(--lost)", 0.5
+		}
+		if n := len(bars); n > 0 && v.to-bars[n-1].from < 0.5 {
+			if v.severity > bars[n-1].severity {
+				bars[n-1].severity, bars[n-1].colour = v.severity, v.colour
+			}
+			bars[n-1].to = v.to
+			continue
+		}
+		bars = append(bars, v)
+	}
+	for _, v := range bars {
+		top := y(max(v.severity, 0.2))
+		fmt.Fprintf(&b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`,
+			v.from, top, max(v.to-v.from-0.4, 0.4), sparkHigh-2-top, v.colour)
+	}
+	fmt.Fprintf(&b, `<line x1="0" x2="%d" y1="%.1f" y2="%.1f" class="gate"/></svg>`, sparkWide, y(1), y(1))
+	return template.HTML(b.String())
+}
+
+const (
+	treeWide = 560
+	treeHigh = 220
+	treeLeft = 36
+	treeDown = 190 // y of height 0
+)
+
+// dendrogram draws the last merges of the linkage: leaves are the clusters
+// that stand below the smallest merge shown, the dashed line is the cut into
+// the classes.
+func (f *facts) dendrogram() template.HTML {
+	top := f.in.Result.Top
+	if len(top) > 24 {
+		top = top[:24]
+	}
+	if len(top) == 0 {
+		return ""
+	}
+	// A merge's own number is that of the step that made it, n + step; the
+	// last merge (largest) is step n-2. The children that are no merge shown
+	// are leaves.
+	made := map[int]int{} // cluster number to index in top
+	n := f.points()
+	for i := range top {
+		made[n+(n-2)-i] = i
+	}
+	highest := top[0].Height
+	if highest <= 0 {
+		highest = 1
+	}
+	y := func(h float64) float64 { return treeDown - (treeDown-14)*max(h, 0)/highest }
+	leaves := len(top) + 1
+	next := 0
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="tree" viewBox="0 0 %d %d" role="img" aria-label="Dendrogram: the last %d merges by cosine distance">`, treeWide, treeHigh, len(top))
+	for k := range 5 {
+		h := highest * float64(k) / 4
+		fmt.Fprintf(&b, `<line class="grid" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/><text x="%d" y="%.1f" text-anchor="end">%.2f</text>`, treeLeft, treeWide, y(h), y(h), treeLeft-5, y(h)+3.5, h)
+	}
+	drawn := map[int]bool{}
+	var draw func(cluster int) (x, height float64)
+	draw = func(c int) (float64, float64) {
+		i, ok := made[c]
+		if !ok || drawn[i] {
+			x := treeLeft + (float64(next)+0.5)*float64(treeWide-treeLeft)/float64(leaves)
+			next++
+			return x, 0
+		}
+		drawn[i] = true
+		m := top[i]
+		xa, ha := draw(m.A)
+		xb, hb := draw(m.B)
+		fmt.Fprintf(&b, `<path d="M%.1f %.1fV%.1fH%.1fV%.1f"/>`, xa, y(ha), y(m.Height), xb, y(hb))
+		return (xa + xb) / 2, m.Height
+	}
+	draw(n + n - 2)
+	if k := len(f.in.Result.Classes); k >= 2 && k-1 < len(top) {
+		cut := (top[k-2].Height + top[k-1].Height) / 2
+		fmt.Fprintf(&b, `<line class="cut" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/><text x="%d" y="%.1f" text-anchor="end" class="cutlabel">%d classes</text>`, treeLeft, treeWide, y(cut), y(cut), treeWide-2, y(cut)-4, k)
+	}
+	fmt.Fprintf(&b, `<text x="%d" y="%d">cosine distance of the merge; leaves are groups of windows</text></svg>`, treeLeft, treeHigh-8)
+	return template.HTML(b.String())
+}
+
+// points is the number of points that the linkage started from: its last
+// merge joins clusters below n + (n - 2), and one of the two numbers of the
+// top merges tells n.
+func (f *facts) points() int {
+	// Every cluster but the last is a child exactly once, so the largest child
+	// among all merges is the one before the last: n + (n-3).
+	largest := 0
+	for _, m := range f.in.Result.Top {
+		largest = max(largest, m.A, m.B)
+	}
+	return (largest + 3) / 2
+}
