@@ -44,6 +44,7 @@ type account struct {
 	unsized                         int64 // reads and writes of unknown size
 	placed, sequential, misaligned  int64
 	latency                         [latencyGroups]histogram
+	squares                         squares // of latencies
 	sizes                           histogram
 	regions                         [regionCount][regionOctaves]uint32
 	comms, cgroups                  tops
@@ -67,6 +68,7 @@ func (a *account) reset() {
 	a.queued, a.queueNS, a.queuedLatency = 0, 0, 0
 	a.sized, a.sizedBytes, a.sizedReads, a.readBytes, a.smallWrites, a.unsized = 0, 0, 0, 0, 0, 0
 	a.placed, a.sequential, a.misaligned = 0, 0, 0
+	a.squares = squares{}
 	a.comms, a.cgroups, a.reread = tops{}, tops{}, rereadSums{}
 }
 
@@ -149,6 +151,7 @@ func (a *account) timing(op ingest.Op, e *ingest.Event) {
 	a.timed++
 	a.timedBy[op]++
 	a.latencyBy[op] += e.LatencyNS
+	a.squares.add(e.LatencyNS)
 	a.maxLatency = max(a.maxLatency, e.LatencyNS)
 	group := latencyOthers
 	switch op {

@@ -21,6 +21,9 @@ func (c *calculator) period(p *part) float64 {
 	if spacing < firstLag*tick {
 		return spacing
 	}
+	if len(p.rows) < c.o.MinTicks {
+		return spacing
+	}
 	if p.peakArrivals >= periodic {
 		return float64(p.peakLag) * tick
 	}

@@ -24,6 +24,7 @@ const (
 	maxReadBlocks  = 1 << 18 // a read of 1 GiB; what lies beyond is not looked at
 	weightUnit     = 1 << 30 // weight of a whole read, fixed point
 	firstTableSize = 1 << 9
+	smallBlocks    = 4 // up to this size a re-read counts whole in the feature
 )
 
 // rereads is the table of the sampled blocks of one device.
@@ -47,6 +48,7 @@ type sampledBlock struct {
 type rereadSums struct {
 	reads       int64  // with a known place
 	all, again  uint64 // weights of the sampled blocks, of the re-read ones
+	small       uint64 // of the re-read ones, large reads counting less
 	x, y        uint64 // sampled block reads, re-reads among them
 	xx, xy, yy  uint64 // sums over blocks of x^2, x*y, y^2 within the window
 	blocks      uint64 // different sampled blocks
@@ -76,22 +78,23 @@ func (t *rereads) read(at, offset, size int64, window uint32, s *rereadSums) {
 	s.reads++
 	last = min(last, first+maxReadBlocks-1)
 	weight := uint64(weightUnit) / count
+	small := weight * min(count, smallBlocks) / count
 	for b := first; b <= last; b++ {
 		key := mix(b + t.seed)
 		if t.shift > 0 && key>>(64-t.shift) != 0 {
 			continue
 		}
-		t.touch(max(key, 1), at, weight, window, s)
+		t.touch(max(key, 1), at, weight, small, window, s)
 	}
 	s.shift = t.shift
 	s.shiftedOnce = s.shiftedOnce || t.shift > 0
 }
 
-func (t *rereads) touch(key uint64, at int64, weight uint64, window uint32, s *rereadSums) {
+func (t *rereads) touch(key uint64, at int64, weight, small uint64, window uint32, s *rereadSums) {
 	if len(t.slots) == 0 {
 		t.slots = make([]sampledBlock, firstTableSize)
 	}
-	weight <<= t.shift
+	weight, small = weight<<t.shift, small<<t.shift
 	mask := uint64(len(t.slots) - 1)
 	i := key & mask
 	for t.slots[i].key != key {
@@ -129,6 +132,7 @@ func (t *rereads) touch(key uint64, at int64, weight uint64, window uint32, s *r
 	}
 	if again {
 		s.again += weight
+		s.small += small
 		s.y++
 		if b.y < math.MaxUint16 {
 			b.y++
@@ -192,6 +196,15 @@ func (t *rereads) free(key uint64) uint64 {
 		i = (i + 1) & mask
 	}
 	return i
+}
+
+// smallShare is the share of reads in which a re-read of B blocks counts
+// min(1, 4/B), estimated as share is; NaN when no sampled block was read.
+func (s *rereadSums) smallShare() float64 {
+	if s.all == 0 {
+		return math.NaN()
+	}
+	return float64(s.small) / float64(s.all)
 }
 
 // share estimates the share of reads that were re-reads and its standard

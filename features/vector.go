@@ -111,9 +111,10 @@ func (c *calculator) part(rows []Tick, a *account, line *sweep) part {
 		c.all.merge(&a.latency[i])
 	}
 	if a.timed > 0 {
+		n := float64(a.timed)
 		p.medianNS = c.all.quantile(0.5)
+		p.latencyCV, p.kurtosis = c.all.moments(float64(a.latencyNS())/n, a.squares.float()/n)
 	}
-	p.latencyCV, p.kurtosis = c.all.moments()
 	medianGap := 0.0
 	if line.gaps.n > 0 {
 		medianGap = line.gaps.quantile(0.5)
@@ -181,7 +182,7 @@ func (c *calculator) vector(p *part, timed bool) (v Vector, m Mask) {
 		return math.Sqrt(float64(a.journal) / float64(a.requests))
 	})
 	reads := float64(a.ops[ingest.OpRead])
-	share, _ := a.reread.share()
+	share := a.reread.smallShare()
 	set(RereadShare, requests && (reads == 0 || !math.IsNaN(share)), func() float64 {
 		if reads == 0 {
 			return 0
