@@ -28,6 +28,7 @@ const (
 	blkOpenFact    = "open_io"            // an I/O in the driver at the end: its bytes
 	blkMoreFact    = "open_io_more"       // how many more than blkOpenFacts there are
 	blkRemapFact   = "remap"              // the device's I/O came from the device in Text
+	blkLostFact    = "lost_records"       // records that the tracer dropped
 	blkDevOverflow = "too-many-devices"   // reject
 	blkBackwards   = "completed-too-soon" // reject: completed before it was queued
 )

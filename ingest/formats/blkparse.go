@@ -49,12 +49,31 @@ func (d *blkparse) Line(line []byte, out *ingest.Out) {
 	switch reason := d.parse(line); {
 	case reason != "" && blkAside(line):
 		out.Note()
+		d.lost(line, out)
 	case reason != "":
 		out.Reject(line, reason)
 	case d.rec.Action == blkNone:
 		out.Note()
 	default:
 		d.pairs.Add(&d.rec, out)
+	}
+}
+
+// lost tells of the records that blkparse missed, by its summary:
+// "Skips: n forward (records - percent)".
+func (d *blkparse) lost(line []byte, out *ingest.Out) {
+	s := blkText{b: line}
+	if string(s.word()) != "Skips:" {
+		return
+	}
+	if i := bytes.IndexByte(line, '('); i >= 0 {
+		s.i = i + 1
+		s.blanks()
+		if n, ok := s.number(); ok && n > 0 {
+			out.Fact(ingest.Evidence{
+				TimeNS: d.base, Host: out.Names.InternString(d.pairs.host), Name: out.Names.InternString(blkLostFact), Value: float64(n),
+			})
+		}
 	}
 }
 
@@ -309,78 +328,3 @@ var blkSummary = func() (all [][]byte) {
 	}
 	return all
 }()
-
-// blkText is a cursor over a line.
-type blkText struct {
-	b []byte
-	i int
-}
-
-func (s *blkText) peek() byte {
-	if s.i < len(s.b) {
-		return s.b[s.i]
-	}
-	return 0
-}
-
-func (s *blkText) take(c byte) bool {
-	if s.peek() != c {
-		return false
-	}
-	s.i++
-	return true
-}
-
-func (s *blkText) blanks() {
-	for s.i < len(s.b) && (s.b[s.i] == ' ' || s.b[s.i] == '\t') {
-		s.i++
-	}
-}
-
-// number reads decimal digits into 64 bits.
-func (s *blkText) number() (v uint64, ok bool) {
-	from := s.i
-	for s.i < len(s.b) {
-		c := uint64(s.b[s.i] - '0')
-		if c > 9 {
-			break
-		}
-		if s.i-from >= 19 && (v > (1<<64-1)/10 || v*10 > 1<<64-1-c) {
-			return 0, false
-		}
-		v = v*10 + c
-		s.i++
-	}
-	return v, s.i > from
-}
-
-// column reads blanks, then a number.
-func (s *blkText) column() (uint64, bool) {
-	from := s.i
-	s.blanks()
-	if s.i == from {
-		return 0, false
-	}
-	return s.number()
-}
-
-// word reads blanks, then what is up to the next blank.
-func (s *blkText) word() []byte {
-	s.blanks()
-	from := s.i
-	for s.i < len(s.b) && s.b[s.i] != ' ' && s.b[s.i] != '\t' {
-		s.i++
-	}
-	return s.b[from:s.i]
-}
-
-// group skips a parenthesis.
-func (s *blkText) group() bool {
-	n := bytes.IndexByte(s.b[s.i:], ')')
-	if n < 0 {
-		return false
-	}
-	s.i += n + 1
-	s.blanks()
-	return true
-}

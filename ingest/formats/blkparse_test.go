@@ -139,7 +139,7 @@ func TestBlkparseCorpus(t *testing.T) {
 			for i := range min(len(got), len(want)) {
 				g, w := got[i], want[i]
 				g.time, w.time = g.time-g0, w.time-w0
-				if g.queue == ingest.Missing { // queued before the text begins
+				if base := w0 - g0; g.queue == ingest.Missing && w.time+w0-w.late < base { // queued before the text begins
 					w.late, w.queue = w.late-w.queue, ingest.Missing
 				}
 				if g != w {

@@ -5,13 +5,25 @@ import (
 )
 
 // open puts a new I/O into the table, which gives up its oldest when full.
-func (p *blkPairs) open(io blkIO, out *ingest.Out) int32 {
-	for p.table.open >= p.limit {
-		old := p.table.oldest
-		out.Count(ingest.FateUnpaired, blkTooMany, int64(p.table.ios[old].lines))
-		p.table.remove(old)
+func (p *blkPairs) open(io blkIO, out *ingest.Out) {
+	p.room(0, out)
+	p.table.add(io)
+}
+
+// room makes place for one I/O; keep is one that must not be given up.
+func (p *blkPairs) room(keep int32, out *ingest.Out) {
+	t := &p.table
+	for t.open >= p.limit {
+		old := t.oldest
+		if old == keep {
+			old = t.ios[old].ageNext
+		}
+		if old == 0 {
+			return
+		}
+		out.Count(ingest.FateUnpaired, blkTooMany, int64(t.ios[old].lines))
+		t.remove(old)
 	}
-	return p.table.add(io)
 }
 
 // fresh is an I/O that the record in hand opens.
@@ -86,7 +98,7 @@ func (p *blkPairs) issue(d int32, r *blkRecord, out *ingest.Out) {
 		p.absorb(i, r.Sector+r.Sectors, out)
 	}
 	if n := t.ios[i].sectors; n > r.Sectors {
-		p.cut(i, r.Sector+r.Sectors)
+		p.cut(i, r.Sector+r.Sectors, out)
 	}
 	io := &t.ios[i]
 	io.lines++
@@ -132,7 +144,8 @@ func (p *blkPairs) join(i, j int32, out *ingest.Out) {
 }
 
 // cut makes two I/Os of one; the second begins at the sector at.
-func (p *blkPairs) cut(i int32, at uint64) {
+func (p *blkPairs) cut(i int32, at uint64, out *ingest.Out) {
+	p.room(i, out)
 	t := &p.table
 	second := t.ios[i]
 	second.sectors -= at - second.sector
@@ -194,7 +207,7 @@ func (p *blkPairs) split(d int32, r *blkRecord, out *ingest.Out) {
 		return
 	}
 	t.ios[found].lines++
-	p.cut(found, r.Other)
+	p.cut(found, r.Other, out)
 	t.ios[found].rest = false
 }
 
