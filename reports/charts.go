@@ -70,6 +70,7 @@ func raster(id string, height, cols, rows int, x, y opts.AxisLabel, grid opts.Gr
 	c.SetGlobalOptions(
 		base(id, height),
 		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(false)}),
+		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(false)}),
 		charts.WithGridOpts(grid),
 		charts.WithXAxisOpts(opts.XAxis{Type: "value", Min: 0, Max: cols, AxisLabel: &x, SplitLine: &opts.SplitLine{Show: opts.Bool(false)}}),
 		charts.WithYAxisOpts(opts.YAxis{Type: "value", Min: low, Max: float64(rows) + low, Inverse: opts.Bool(true), AxisLabel: &y, SplitLine: &opts.SplitLine{Show: opts.Bool(false)}}),

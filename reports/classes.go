@@ -40,7 +40,7 @@ type conserveView struct {
 }
 
 // classes makes a card a class, the largest first.
-func (f *facts) classes(p *page) {
+func (f *facts) classes(p *pageView) {
 	in := f.in
 	order := slices.Clone(in.Result.Classes)
 	slices.SortStableFunc(order, func(a, b cluster.Class) int {

@@ -99,7 +99,7 @@ type pageJSON struct {
 	Day      bool               `json:"day"`
 }
 
-func pageData(f *facts, p *page, maps map[string]mapData) pageJSON {
+func pageData(f *facts, p *pageView, maps map[string]mapData) pageJSON {
 	return pageJSON{Maps: maps, Course: append([]string{}, p.Course.Head...), Relative: f.time.relative, Day: f.time.day}
 }
 

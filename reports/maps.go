@@ -92,7 +92,7 @@ type mapClass struct {
 // fleetHeight gives every device about 9 pixels within what a screen holds.
 func fleetHeight(rows int) int { return 40 + max(160, min(9*rows, 760)) }
 
-func (f *facts) fleetMap(p *page, m *heatmap.Fleet) (chart, mapData) {
+func (f *facts) fleetMap(p *pageView, m *heatmap.Fleet) (chart, mapData) {
 	v := &p.Fleet
 	if m.Rows == 0 {
 		v.Empty = true
@@ -100,7 +100,7 @@ func (f *facts) fleetMap(p *page, m *heatmap.Fleet) (chart, mapData) {
 	}
 	c := raster("fleet", fleetHeight(m.Rows), m.Cols, m.Rows,
 		formatter("iopathy.timeLabel(v)"), formatter("iopathy.deviceLabel(v)"),
-		opts.Grid{Left: "150", Right: "14", Top: "8", Bottom: "30"}, -0.5)
+		opts.Grid{Left: "146", Right: "34", Top: "8", Bottom: "30"}, -0.5)
 	v.Element = c.Element
 	v.Axis = "Time (UTC)"
 	switch {
@@ -179,14 +179,14 @@ func (f *facts) fleetCaption() string {
 	return s
 }
 
-func (f *facts) jointMap(p *page, m *heatmap.Joint) (chart, mapData) {
+func (f *facts) jointMap(p *pageView, m *heatmap.Joint) (chart, mapData) {
 	v := &p.Joint
 	if m.Total == 0 {
 		v.Empty = true
 		return chart{}, mapData{}
 	}
 	x, y := formatter("iopathy.decade('joint',0,v)"), formatter("iopathy.decade('joint',1,v)")
-	c := raster("joint", 360, m.Cols, m.Rows, x, y, opts.Grid{Left: "58", Right: "14", Top: "8", Bottom: "30"}, 0)
+	c := raster("joint", 360, m.Cols, m.Rows, x, y, opts.Grid{Left: "58", Right: "34", Top: "8", Bottom: "30"}, 0)
 	v.Element = c.Element
 	top := 0
 	for i, n := range m.Count {
@@ -234,7 +234,7 @@ const courseBins = 60
 
 // course counts sick windows by pathology over time (over time since each
 // device's first window, where the fleet map is aligned).
-func (f *facts) course(p *page, m *heatmap.Fleet) chart {
+func (f *facts) course(p *pageView, m *heatmap.Fleet) chart {
 	v := &p.Course
 	slugs := f.slugs()
 	if len(slugs) == 0 || m.Cols == 0 {

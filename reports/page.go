@@ -22,8 +22,8 @@ const (
 	maxAlarms      = 3 // devices named in the verdict
 )
 
-// page is what the template sees: texts and numbers ready to be shown.
-type page struct {
+// pageView is what the template sees: texts and numbers ready to be shown.
+type pageView struct {
 	Title, Subtitle    string
 	Date, DateMachine  string
 	Headline           string
@@ -121,9 +121,9 @@ func isColour(s string) bool {
 func (f *facts) css(slug string) template.CSS { return template.CSS(f.colour(slug)) }
 
 // newPage says everything but the pictures' pixels.
-func newPage(f *facts) *page {
+func newPage(f *facts) *pageView {
 	in := f.in
-	p := &page{
+	p := &pageView{
 		Title: in.Title, Headline: f.headline(), HasSick: f.verdicts[cluster.Sick] > 0,
 		Date: f.time.full(f.last), DateMachine: f.time.machine(f.last),
 		Model: modelLine(in.Result), ModelShipped: in.Result.Model == "shipped",
@@ -351,7 +351,7 @@ func pct(v float64) string {
 	return fmt.Sprintf("%.2f", min(v, 1)*100)
 }
 
-func (f *facts) deviceTable(p *page) {
+func (f *facts) deviceTable(p *pageView) {
 	for i, d := range f.devices {
 		if i == maxDeviceRows {
 			p.DevicesLeft = len(f.devices) - maxDeviceRows

@@ -14,7 +14,7 @@ type sourceView struct {
 	Adds                                                   bool // the fates sum to the lines
 }
 
-func (f *facts) provenance(p *page) {
+func (f *facts) provenance(p *pageView) {
 	var total Source
 	total.Rejects, total.Unpaired = map[string]int64{}, map[string]int64{}
 	for i := range f.in.Ingest.Sources {

@@ -28,7 +28,7 @@ type worstView struct {
 }
 
 // sections makes the cards of the worst devices.
-func (f *facts) sections(p *page) {
+func (f *facts) sections(p *pageView) {
 	for _, d := range f.devices {
 		if d.verdicts[cluster.Sick] == 0 {
 			continue

@@ -50,7 +50,7 @@ type cutView struct {
 // shownComponents bounds the columns of the table of loadings.
 const shownComponents = 6
 
-func (f *facts) structure(p *page) {
+func (f *facts) structure(p *pageView) {
 	in, s := f.in, &p.Structure
 	kept := 0.0
 	for i, a := range in.Axes {

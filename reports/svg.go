@@ -96,8 +96,11 @@ func (f *facts) dendrogram() template.HTML {
 	next := 0
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="tree" viewBox="0 0 %d %d" role="img" aria-label="Dendrogram: the last %d merges by cosine distance">`, treeWide, treeHigh, len(top))
-	for k := range 5 {
-		h := highest * float64(k) / 4
+	step := 0.25
+	if highest <= 0.5 {
+		step = 0.1
+	}
+	for h := 0.0; h <= highest; h += step {
 		fmt.Fprintf(&b, `<line class="grid" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/><text x="%d" y="%.1f" text-anchor="end">%.2f</text>`, treeLeft, treeWide, y(h), y(h), treeLeft-5, y(h)+3.5, h)
 	}
 	drawn := map[int]bool{}

@@ -1,9 +1,11 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/features"
@@ -183,6 +185,7 @@ func made(devices, windows, sick int, seed uint64) *Input {
 					c.Deciding = append(c.Deciding, k)
 				}
 			}
+			slices.SortStableFunc(c.Deciding, func(a, b int) int { return cmp.Compare(c.Prototype[b], c.Prototype[a]) })
 			c.Causes = []cluster.Cause{{ID: "cause-a", Name: l.cause, Votes: 31, Of: 44, Share: 0.705, Low: 0.558, High: 0.818}, {ID: "cause-b", Name: "Another load on the same device", Votes: 10, Of: 44, Share: 0.227, Low: 0.128, High: 0.370}, {ID: "cause-c", Name: "Firmware or thermal throttling", Votes: 3, Of: 44, Share: 0.068, Low: 0.023, High: 0.182}}
 		}
 		in.Result.Classes = append(in.Result.Classes, c)

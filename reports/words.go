@@ -139,9 +139,11 @@ func percent(v float64) string {
 		return "–"
 	case p > 0 && p < 0.01:
 		return "under 0.01 %"
-	case p > 0 && p < 9.95, p > 99 && p < 100:
+	case p > 0 && p < 0.995, p > 99 && p < 100:
 		// 99.96 % must not become 100 %.
 		return strconv.FormatFloat(math.Trunc(p*100)/100, 'f', -1, 64) + " %"
+	case p < 9.95:
+		return strconv.FormatFloat(math.Round(p*10)/10, 'f', -1, 64) + " %"
 	}
 	return fmt.Sprintf("%.0f %%", p)
 }

@@ -195,7 +195,17 @@ var iopathy = (function () {
     if (!painter.getLayers) return;
     const layers = painter.getLayers();
     for (const k in layers) if (layers[k].ctx) layers[k].ctx.imageSmoothingEnabled = !!(maps[id] && maps[id].smooth);
+    if (id === "fleet" && maps.fleet) rowLabels();
     painter.refresh(true);
+  }
+  // rowLabels fits the names of devices to the height that a row has.
+  function rowLabels() {
+    const m = maps.fleet, chart = charts.fleet;
+    const y = (r) => chart.convertToPixel("grid", [0, r])[1], high = Math.abs(y(1) - y(0));
+    const font = clamp(Math.floor(high + 0.5), 9, 11), every = Math.max(1, Math.ceil((font - 0.5) / high));
+    if (m.every === every && m.font === font) return;
+    m.every = every; m.font = font;
+    chart.setOption({ yAxis: [{ interval: every, axisLabel: { fontSize: font } }] });
   }
   function redraw(id) {
     paint(maps[id]);
@@ -348,9 +358,8 @@ var iopathy = (function () {
       const o = option(), place = $(id);
       for (const z of o.dataZoom || []) { z.zoomOnMouseWheel = "ctrl"; z.moveOnMouseWheel = false; }
       o.textStyle = { fontFamily: getComputedStyle(document.body).fontFamily };
-      if (id === "fleet") { // about one label in 13 pixels
-        const high = place.clientHeight - 38;
-        o.yAxis[0].splitNumber = Math.max(2, Math.floor(high / 13)); o.yAxis[0].minInterval = 1; o.xAxis[0].minInterval = 1;
+      if (id === "fleet") {
+        o.xAxis[0].minInterval = 1;
         o.xAxis[0].splitNumber = Math.max(2, Math.floor(place.clientWidth / 110));
       }
       if (id === "joint") for (const a of [o.xAxis[0], o.yAxis[0]]) a.interval = data.maps.joint.perDecade;
