@@ -19,6 +19,11 @@ import "math"
 // within 0..1, consistent, and at rate 1 exactly S. For reads of one block,
 // and for reads that are repeated whole, S is the share of reads that fetch
 // a block read less than 30 s ago.
+//
+// In the feature a re-read of more than 16 KiB counts 16 KiB / size: a cache
+// that thrashes shows small reads, while big reads at random over a small
+// file repeat blocks on any healthy device (all reads alike: macro-F1 0.764
+// on the labelled corpus, halves of its devices held out; so: 0.796).
 const (
 	blockBytes     = 4096
 	maxReadBlocks  = 1 << 18 // a read of 1 GiB; what lies beyond is not looked at

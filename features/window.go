@@ -31,6 +31,7 @@ type Tick struct {
 	Others        int64 // flushes, discards, other
 	ReadBytes     int64
 	WriteBytes    int64
+	OtherBytes    int64 // of samples that don't tell reads from writes
 	Timed         int64 // completed with a known latency
 	LatencyNS     int64 // sum over the timed
 	MaxLatencyNS  int64
@@ -46,7 +47,7 @@ type Tick struct {
 func (t *Tick) Requests() int64 { return t.Reads + t.Writes + t.Others }
 
 // Bytes is the number of bytes read and written.
-func (t *Tick) Bytes() int64 { return t.ReadBytes + t.WriteBytes }
+func (t *Tick) Bytes() int64 { return t.ReadBytes + t.WriteBytes + t.OtherBytes }
 
 // Quiet reports whether nothing arrived, completed or was in flight.
 func (t *Tick) Quiet() bool {
