@@ -54,30 +54,6 @@ func events(n, devices int) []Column {
 	}
 }
 
-// slice gives the rows from to to of columns.
-func slice(cols []Column, from, to int) []Column {
-	out := make([]Column, len(cols))
-	for i, c := range cols {
-		out[i].Name = c.Name
-		if c.Valid != nil {
-			out[i].Valid = c.Valid[from:to]
-		}
-		switch d := c.Data.(type) {
-		case []int64:
-			out[i].Data = d[from:to]
-		case []int32:
-			out[i].Data = d[from:to]
-		case []float64:
-			out[i].Data = d[from:to]
-		case []string:
-			out[i].Data = d[from:to]
-		case []bool:
-			out[i].Data = d[from:to]
-		}
-	}
-	return out
-}
-
 func writeGroups(b testing.TB, path string, cols []Column) Part {
 	w, err := Create(path, Fields(cols), nil)
 	if err != nil {
@@ -85,7 +61,7 @@ func writeGroups(b testing.TB, path string, cols []Column) Part {
 	}
 	_, n := typeOf(cols[0])
 	for from := 0; from < n; from += GroupRows {
-		if err := w.Write(slice(cols, from, min(from+GroupRows, n))); err != nil {
+		if err := w.Write(cut(cols, from, min(from+GroupRows, n))); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -60,14 +60,6 @@ func (f *newFile) abort() {
 	os.Remove(f.temp)
 }
 
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
 // WriteFileAtomic gives the file at path the content data: a reader sees the
 // old content or the new, never a part. Missing directories are made.
 func WriteFileAtomic(path string, data []byte) error {

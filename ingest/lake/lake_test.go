@@ -251,9 +251,10 @@ func TestGroupBounds(t *testing.T) {
 	}
 	defer r.Close()
 	want := []Group{{
-		Rows: 3,
-		Min:  map[string]any{"i": int64(-3), "j": int32(7), "f": math.Copysign(0, -1), "s": "Z", "long": "a", "b": true, "raw": "a\uFFFDb"},
-		Max:  map[string]any{"i": int64(5), "j": int32(7), "f": 2.0, "s": "b", "b": true, "raw": "ok"},
+		Rows:  3,
+		Min:   map[string]any{"i": int64(-3), "j": int32(7), "f": math.Copysign(0, -1), "s": "Z", "long": "a", "b": true, "raw": "a\uFFFDb"},
+		Max:   map[string]any{"i": int64(5), "j": int32(7), "f": 2.0, "s": "b", "b": true, "raw": "ok"},
+		Nulls: map[string]int64{"i": 1, "j": 0, "f": 0, "nan": 0, "s": 0, "long": 0, "none": 3, "b": 0, "raw": 0},
 	}}
 	if d := cmp.Diff(want, r.RowGroups()); d != "" {
 		t.Errorf("bounds (-want +got):\n%s", d)

@@ -50,10 +50,12 @@ type leaf struct {
 }
 
 // Group is a row group: its rows, and by column the smallest and largest
-// value where the file tells, as int64, int32, float64, string or bool.
+// value where the file tells, as int64, int32, float64, string or bool, and
+// the number of nulls.
 type Group struct {
 	Rows     int64
 	Min, Max map[string]any
+	Nulls    map[string]int64
 }
 
 // Open opens a file for the columns of want, in that order; nil wants all.
@@ -235,11 +237,14 @@ func (r *Reader) RowGroups() []Group {
 	meta := r.pf.MetaData()
 	groups := make([]Group, len(meta.RowGroups))
 	for g, group := range meta.RowGroups {
-		out := Group{Rows: group.NumRows, Min: make(map[string]any), Max: make(map[string]any)}
+		out := Group{Rows: group.NumRows, Min: make(map[string]any), Max: make(map[string]any), Nulls: make(map[string]int64)}
 		for i, c := range group.Columns {
 			l, err := leafOf(meta.Schema.Column(i), i)
 			if err != nil || c.MetaData.Statistics == nil {
 				continue
+			}
+			if n := c.MetaData.Statistics.NullCount; n != nil {
+				out.Nulls[l.name] = *n
 			}
 			if v := l.typ.decode(c.MetaData.Statistics.MinValue); v != nil {
 				out.Min[l.name] = v

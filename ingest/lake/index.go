@@ -1,0 +1,414 @@
+package lake
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Cuts says where to cut rows, whose devices stand in order, into row groups
+// of at most max rows: it gives the end of each group. A device with more rows
+// has groups of its own; smaller ones share a group as a whole.
+func Cuts(devices []string, max int) []int {
+	max = cmp.Or(max, GroupRows)
+	var ends []int
+	start := 0 // of the group in hand
+	for from := 0; from < len(devices); {
+		to := from + 1
+		for to < len(devices) && devices[to] == devices[from] {
+			to++
+		}
+		if to-start > max && from > start {
+			ends = append(ends, from)
+			start = from
+		}
+		if to-start > max { // from == start
+			for start+max < to {
+				start += max
+				ends = append(ends, start)
+			}
+			ends = append(ends, to)
+			start = to
+		}
+		from = to
+	}
+	if start < len(devices) {
+		ends = append(ends, len(devices))
+	}
+	return ends
+}
+
+// An Index knows which row groups of some parts, of one host, hold which
+// device. It keeps the row groups that small devices share decoded for a
+// while, up to SharedBytes, so that devices in their order are read at the
+// cost of one pass. It is safe for concurrent use.
+type Index struct {
+	parts []indexed
+
+	mu     sync.Mutex
+	shared []*sharedGroup // the latest last
+	bytes  int
+}
+
+// SharedBytes bounds the memory that an Index takes for shared row groups.
+const SharedBytes = 64 << 20
+
+type indexed struct {
+	path   string
+	groups []map[string]span // by group, device; a null device is ""
+}
+
+// span is the rows of a device in a row group.
+type span struct {
+	from, to         int // rows
+	whole            bool
+	minTime, maxTime int64
+}
+
+// NewIndex reads the footers of parts, given as files, and of the row groups
+// that devices share the columns device and time_ns.
+func NewIndex(parts []string) (*Index, error) {
+	x := &Index{parts: make([]indexed, len(parts))}
+	for i, path := range parts {
+		groups, err := indexPart(path)
+		if err != nil {
+			return nil, err
+		}
+		x.parts[i] = indexed{path, groups}
+	}
+	return x, nil
+}
+
+func indexPart(path string) ([]map[string]span, error) {
+	r, err := Open(path, []string{"device", "time_ns"})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if f := r.Fields(); len(f) == 0 || f[len(f)-1].Name != "time_ns" || f[len(f)-1].Type != Int64 {
+		return nil, fmt.Errorf("lake: index %s: no int64 column time_ns", path)
+	}
+	var groups []map[string]span
+	for g, group := range r.RowGroups() {
+		lo, lok := group.Min["device"].(string)
+		hi, hok := group.Max["device"].(string)
+		from, fok := group.Min["time_ns"].(int64)
+		to, tok := group.Max["time_ns"].(int64)
+		if lok && hok && fok && tok && lo == hi && group.Nulls["device"] == 0 {
+			groups = append(groups, map[string]span{lo: {0, int(group.Rows), true, from, to}})
+			continue
+		}
+		spans, err := indexGroup(r, g)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, spans)
+	}
+	return groups, nil
+}
+
+func indexGroup(r *Reader, g int) (map[string]span, error) {
+	r.Select([]int{g})
+	spans := make(map[string]span)
+	at := 0
+	for {
+		cols, n, err := r.Next()
+		if err == io.EOF {
+			return spans, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		names := make([]string, n)
+		if len(cols) == 2 {
+			names = cols[0].Data.([]string) // "" under a null
+		}
+		times := cols[len(cols)-1]
+		for i, name := range names[:n] {
+			s, seen := spans[name]
+			if !seen {
+				s = span{from: at + i, to: at + i, minTime: math.MaxInt64, maxTime: math.MinInt64}
+			}
+			if s.to != at+i {
+				return nil, fmt.Errorf("lake: index %s: the rows of device %q don't stand together", r.path, name)
+			}
+			s.to++
+			if times.Valid == nil || times.Valid[i] {
+				t := times.Data.([]int64)[i]
+				s.minTime, s.maxTime = min(s.minTime, t), max(s.maxTime, t)
+			}
+			spans[name] = s
+		}
+		at += n
+	}
+}
+
+// Devices gives the names of all devices in order; "" is among them where rows
+// have no device.
+func (x *Index) Devices() []string {
+	all := make(map[string]bool)
+	for _, p := range x.parts {
+		for _, g := range p.groups {
+			for name := range g {
+				all[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// Streams gives, for each part that holds rows of the device, a Stream of
+// them, by their first time, then path. No part is open before its Stream's
+// first Next: who merges them needs those open whose times overlap.
+func (x *Index) Streams(device string, want []string) []*Stream {
+	var all []*Stream
+	for i := range x.parts {
+		p := &x.parts[i]
+		s := &Stream{Path: p.path, MinTime: math.MaxInt64, MaxTime: math.MinInt64, index: x, part: i, device: device, want: want}
+		for g, spans := range p.groups {
+			if sp, ok := spans[device]; ok {
+				s.groups = append(s.groups, g)
+				s.MinTime, s.MaxTime = min(s.MinTime, sp.minTime), max(s.MaxTime, sp.maxTime)
+			}
+		}
+		if len(s.groups) > 0 {
+			all = append(all, s)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Stream) int {
+		return cmp.Or(cmp.Compare(a.MinTime, b.MinTime), strings.Compare(a.Path, b.Path))
+	})
+	return all
+}
+
+// A Stream gives the rows of one device in one part, in the part's order.
+// MinTime and MaxTime are the ends of its time_ns. It is not safe for
+// concurrent use; streams of one Index are independent of each other.
+type Stream struct {
+	Path             string
+	MinTime, MaxTime int64
+
+	index  *Index
+	part   int
+	device string
+	want   []string
+	groups []int // still to be read
+	r      *Reader
+	whole  bool // the group in hand is the device's alone
+	hand   []Column
+	rest   int
+	err    error
+}
+
+// Next gives the next rows, at most BatchRows, and io.EOF after the last. The
+// columns hold until the next call and must not be changed.
+func (s *Stream) Next() ([]Column, int, error) {
+	if s.err != nil {
+		return nil, 0, s.err
+	}
+	cols, n, err := s.next()
+	if err != nil {
+		s.err = err
+		s.Close()
+		return nil, 0, err
+	}
+	return cols, n, nil
+}
+
+func (s *Stream) next() ([]Column, int, error) {
+	for {
+		if s.rest > 0 {
+			n := min(s.rest, BatchRows)
+			cols := cut(s.hand, 0, n)
+			s.hand, s.rest = cut(s.hand, n, s.rest), s.rest-n
+			return cols, n, nil
+		}
+		if s.whole {
+			cols, n, err := s.r.Next()
+			if err != io.EOF {
+				return cols, n, err
+			}
+			s.whole = false
+		}
+		if len(s.groups) == 0 {
+			return nil, 0, io.EOF
+		}
+		g := s.groups[0]
+		s.groups = s.groups[1:]
+		sp := s.index.parts[s.part].groups[g][s.device]
+		if sp.whole {
+			if err := s.open(); err != nil {
+				return nil, 0, err
+			}
+			s.r.Select([]int{g})
+			s.whole = true
+			continue
+		}
+		cols, err := s.index.group(s, g)
+		if err != nil {
+			return nil, 0, err
+		}
+		s.hand, s.rest = cut(cols, sp.from, sp.to), sp.to-sp.from
+	}
+}
+
+func (s *Stream) open() (err error) {
+	if s.r == nil {
+		s.r, err = Open(s.Path, s.want)
+	}
+	return err
+}
+
+// Close ends a Stream before its end; at the end it closes itself.
+func (s *Stream) Close() error {
+	if s.err == nil {
+		s.err = errors.New("lake: the stream is closed")
+	}
+	s.hand, s.rest = nil, 0
+	if s.r == nil {
+		return nil
+	}
+	r := s.r
+	s.r = nil
+	return r.Close()
+}
+
+// sharedGroup is a decoded row group of several devices; it does not change.
+type sharedGroup struct {
+	part, group int
+	want        string
+	cols        []Column
+	bytes       int
+}
+
+// group gives the columns of a whole row group that devices share.
+func (x *Index) group(s *Stream, g int) ([]Column, error) {
+	key := strings.Join(s.want, "\x00")
+	if s.want == nil {
+		key = "\x00all"
+	}
+	x.mu.Lock()
+	for i, h := range x.shared {
+		if h.part == s.part && h.group == g && h.want == key {
+			x.shared = append(append(x.shared[:i:i], x.shared[i+1:]...), h)
+			x.mu.Unlock()
+			return h.cols, nil
+		}
+	}
+	x.mu.Unlock()
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	s.r.Select([]int{g})
+	h := &sharedGroup{part: s.part, group: g, want: key}
+	for {
+		cols, n, err := s.r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		h.append(cols, n)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.shared = append(x.shared, h)
+	x.bytes += h.bytes
+	for len(x.shared) > 1 && x.bytes > SharedBytes {
+		x.bytes -= x.shared[0].bytes
+		x.shared = x.shared[1:]
+	}
+	return h.cols, nil
+}
+
+func (h *sharedGroup) append(cols []Column, n int) {
+	if h.cols == nil {
+		h.cols = make([]Column, len(cols))
+	}
+	for i, c := range cols {
+		to := &h.cols[i]
+		rows := 0
+		switch d := c.Data.(type) {
+		case []int64:
+			rows = grow(to, d, &h.bytes, 8)
+		case []int32:
+			rows = grow(to, d, &h.bytes, 4)
+		case []float64:
+			rows = grow(to, d, &h.bytes, 8)
+		case []string:
+			rows = grow(to, d, &h.bytes, 16)
+		case []bool:
+			rows = grow(to, d, &h.bytes, 1)
+		}
+		to.Name = c.Name
+		if c.Valid == nil && to.Valid == nil {
+			continue
+		}
+		for len(to.Valid) < rows {
+			to.Valid = append(to.Valid, true)
+		}
+		if c.Valid == nil {
+			to.Valid = append(to.Valid, slices.Repeat([]bool{true}, n)...)
+		} else {
+			to.Valid = append(to.Valid, c.Valid...)
+		}
+	}
+}
+
+// grow appends d to a column and says how many rows it had.
+func grow[T any](c *Column, d []T, bytes *int, width int) (rows int) {
+	old, _ := c.Data.([]T)
+	c.Data = append(old, d...)
+	*bytes += len(d) * width
+	return len(old)
+}
+
+// cut gives the rows from to to of columns.
+func cut(cols []Column, from, to int) []Column {
+	out := make([]Column, len(cols))
+	for i, c := range cols {
+		out[i].Name = c.Name
+		if c.Valid != nil {
+			out[i].Valid = c.Valid[from:to:to]
+		}
+		switch d := c.Data.(type) {
+		case []int64:
+			out[i].Data = d[from:to:to]
+		case []int32:
+			out[i].Data = d[from:to:to]
+		case []float64:
+			out[i].Data = d[from:to:to]
+		case []string:
+			out[i].Data = d[from:to:to]
+		case []bool:
+			out[i].Data = d[from:to:to]
+		}
+	}
+	return out
+}
+
+// Devices gives the names of all devices in parts, in order. For more than
+// one question of the same parts use an Index.
+func Devices(parts []string) ([]string, error) {
+	x, err := NewIndex(parts)
+	if err != nil {
+		return nil, err
+	}
+	return x.Devices(), nil
+}
+
+// Streams gives the streams of one device, as Index.Streams does.
+func Streams(parts []string, device string, want []string) ([]*Stream, error) {
+	x, err := NewIndex(parts)
+	if err != nil {
+		return nil, err
+	}
+	return x.Streams(device, want), nil
+}

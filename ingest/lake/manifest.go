@@ -1,0 +1,179 @@
+package lake
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Manifest accounts for one run: what it read and what it wrote. Readers see
+// only parts that a manifest names.
+type Manifest struct {
+	Schema   string          `json:"schema"`
+	Run      string          `json:"run"`
+	Sequence int64           `json:"sequence"` // 1 for the lake's first run; given by WriteManifest
+	Version  string          `json:"version"`  // of iopathy
+	Options  json.RawMessage `json:"options,omitempty"`
+	Inputs   []Input         `json:"inputs"`
+	Parts    []Part          `json:"parts,omitempty"`   // those that no single input made
+	Removed  []string        `json:"removed,omitempty"` // paths of earlier parts that are no more
+}
+
+// An Input is what a run did with one input. ID is the identity of its first
+// HeadBytes decompressed bytes, as they were when it was first seen; SeenID
+// and SeenBytes are the same of the head as this run found it, which may have
+// grown. Bytes counts decompressed bytes.
+type Input struct {
+	ID              string          `json:"id"`
+	HeadBytes       int             `json:"head_bytes"`
+	SeenID          string          `json:"seen_id,omitempty"`
+	SeenBytes       int             `json:"seen_bytes,omitempty"`
+	Path            string          `json:"path"`
+	Format          string          `json:"format"`
+	Bytes           int64           `json:"bytes"`
+	CompressedBytes int64           `json:"compressed_bytes"`
+	Chunks          int64           `json:"chunks"`
+	FirstNS         int64           `json:"first_ns"` // earliest start
+	LastNS          int64           `json:"last_ns"`  // latest completion
+	Torn            bool            `json:"torn,omitempty"`
+	Problem         string          `json:"problem,omitempty"`
+	Tally           json.RawMessage `json:"tally,omitempty"`
+	Parts           []Part          `json:"parts"`
+}
+
+// WriteManifest writes m as the manifest of its run. A run that has one keeps
+// its place in the sequence, a new run comes after all others. The parts must
+// lie in the lake already.
+func (l *Lock) WriteManifest(m Manifest) error {
+	if l.file == nil {
+		return errors.New("lake: manifest: the lock was given back")
+	}
+	if m.Run == "" {
+		return errors.New("lake: manifest: a run without an id")
+	}
+	all, err := Manifests(l.dir)
+	if err != nil {
+		return err
+	}
+	m.Schema, m.Sequence = Schema, 1
+	for _, old := range all {
+		if old.Run == m.Run {
+			m.Sequence = old.Sequence
+			break
+		}
+		m.Sequence = max(m.Sequence, old.Sequence+1)
+	}
+	if m.Inputs == nil {
+		m.Inputs = []Input{}
+	}
+	for i, in := range m.Inputs {
+		if in.Parts == nil {
+			m.Inputs[i].Parts = []Part{}
+		}
+	}
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("lake: manifest: %w", err)
+	}
+	return WriteFileAtomic(filepath.Join(l.dir, filepath.FromSlash(RunPath(m.Run))), append(b, '\n'))
+}
+
+// Manifests reads the manifests of a lake in the sequence of their runs. A
+// lake without any gives none.
+func Manifests(dir string) ([]Manifest, error) {
+	runs := filepath.Join(dir, "runs")
+	files, err := os.ReadDir(runs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lake: manifests: %w", err)
+	}
+	var all []Manifest
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), ".json") || strings.HasPrefix(f.Name(), ".") {
+			continue
+		}
+		path := filepath.Join(runs, f.Name())
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("lake: manifests: %w", err)
+		}
+		var m Manifest
+		if err := json.Unmarshal(b, &m); err != nil {
+			return nil, fmt.Errorf("lake: manifest %s: %w", path, err)
+		}
+		if m.Schema != Schema {
+			return nil, fmt.Errorf("lake: manifest %s: schema %q, this version reads %q", path, m.Schema, Schema)
+		}
+		all = append(all, m)
+	}
+	slices.SortFunc(all, func(a, b Manifest) int {
+		return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), strings.Compare(a.Run, b.Run))
+	})
+	return all, nil
+}
+
+// Parts gives the parts of a table that the manifests name, by path. Of
+// several records of one path the last counts, and a removed one is gone.
+func Parts(all []Manifest, table string) []Part {
+	now := make(map[string]Part)
+	for _, m := range all {
+		for _, path := range m.Removed {
+			delete(now, path)
+		}
+		add := func(parts []Part) {
+			for _, p := range parts {
+				if strings.HasPrefix(p.Path, table+"/") {
+					now[p.Path] = p
+				}
+			}
+		}
+		for _, in := range m.Inputs {
+			add(in.Parts)
+		}
+		add(m.Parts)
+	}
+	return slices.SortedFunc(maps.Values(now), func(a, b Part) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// Known finds the input that begins with head among those read before: the
+// longest match, and of equals the latest record. head is the first bytes of
+// the input as it is now, as many as identity takes; identity gives their ID.
+// An input that was shorter than that is known again when it has grown; one
+// that is shorter than before, or begins otherwise, is not.
+func Known(all []Manifest, head []byte, identity func(head []byte) string) (Input, bool) {
+	var found Input
+	ok := false
+	ids := make(map[int]string)
+	begins := func(n int, id string) bool {
+		if n > len(head) {
+			return false
+		}
+		if _, done := ids[n]; !done {
+			ids[n] = identity(head[:n])
+		}
+		return ids[n] == id
+	}
+	for _, m := range all {
+		for _, in := range m.Inputs {
+			if in.HeadBytes == 0 && len(head) > 0 { // every input begins with nothing
+				continue
+			}
+			if in.SeenID != "" && !begins(in.SeenBytes, in.SeenID) || !begins(in.HeadBytes, in.ID) {
+				continue
+			}
+			if !ok || in.HeadBytes >= found.HeadBytes {
+				found, ok = in, true
+			}
+		}
+	}
+	return found, ok
+}
