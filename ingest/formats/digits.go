@@ -15,59 +15,71 @@ const (
 // tens holds the powers of ten for 0 to 8 digits.
 var tens = [9]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
 
+// load8 gives the eight bytes at b[i], with zeros for those behind the end.
+func load8(b []byte, i int) uint64 {
+	if i+8 <= len(b) {
+		return binary.LittleEndian.Uint64(b[i:])
+	}
+	var x uint64
+	if len(b) >= 8 && i < len(b) {
+		return binary.LittleEndian.Uint64(b[len(b)-8:]) >> (8 * uint(i+8-len(b)))
+	}
+	for k := i; k < len(b); k++ {
+		x |= uint64(b[k]) << (8 * uint(k-i))
+	}
+	return x
+}
+
+// leading counts the digits at the start of eight bytes, less '0' each.
+func leading(y uint64) int {
+	return bits.TrailingZeros64(((y&bytes8x7f+bytes8x76)|y)&bytes8x80) / 8
+}
+
+// joined is the number of the first n digits, 1 to 8, of y: they are moved to
+// the high end, and three multiplications join pairs, fours and eights (the byte
+// order makes the first digit the lowest byte).
+func joined(y uint64, n int) uint64 {
+	const mask = 0x000000ff000000ff
+	y <<= uint(64-8*n) & 63
+	y = y*10 + y>>8
+	return ((y&mask)*(100+1000000<<32) + ((y>>16)&mask)*(1+10000<<32)) >> 32
+}
+
 // scanDigits reads the decimal number that starts at b[i] and gives the index
 // behind its last digit; that is i if there is none. A number above the
-// largest int64 is -1.
-//
-// Eight bytes are taken at once: the first that is no digit ends the number,
-// the digits before it are moved to the high end, and three multiplications join
-// pairs, fours and eights (the byte order makes the first digit the lowest byte).
+// largest int64 is -1. Eight bytes are taken at once.
 func scanDigits(b []byte, i int) (v int64, end int) {
-	var sum uint64
-	for start := i; ; {
-		var x uint64
-		switch {
-		case i+8 <= len(b):
-			x = binary.LittleEndian.Uint64(b[i:])
-		case i >= len(b):
-			return int64(sum), i
-		case len(b) >= 8:
-			x = binary.LittleEndian.Uint64(b[len(b)-8:]) >> (8 * uint(i+8-len(b)))
-		default:
-			for k := i; k < len(b); k++ {
-				x |= uint64(b[k]) << (8 * uint(k-i))
-			}
-		}
-		y := x ^ bytes8x30
-		other := ((y&bytes8x7f + bytes8x76) | y) & bytes8x80
-		n := bits.TrailingZeros64(other) / 8 // 8 if all are digits
+	y := load8(b, i) ^ bytes8x30
+	n := leading(y)
+	if n < 8 {
 		if n == 0 {
-			return int64(sum), i
+			return 0, i
 		}
-		y <<= uint(64-8*n) & 63
-		y = y*10 + y>>8
-		const mask = 0x000000ff000000ff
-		y = ((y & mask) * (100 + 1000000<<32)) + ((y>>16)&mask)*(1+10000<<32)
-		y >>= 32
-		i += n
-		if i-start > 18 {
-			if i-start > 19 {
-				return overlong(b, start)
-			}
-			high, low := bits.Mul64(sum, tens[n])
-			low, carry := bits.Add64(low, y, 0)
-			if high+carry != 0 || low > 1<<63-1 {
-				_, end := overlong(b, start)
-				return -1, end
-			}
-			sum = low
-		} else {
-			sum = sum*tens[n] + y
-		}
-		if n < 8 {
-			return int64(sum), i
-		}
+		return int64(joined(y, n)), i + n
 	}
+	sum := joined(y, 8)
+	y = load8(b, i+8) ^ bytes8x30
+	n = leading(y)
+	if n < 8 {
+		if n == 0 {
+			return int64(sum), i + 8
+		}
+		return int64(sum*tens[n] + joined(y, n)), i + 8 + n
+	}
+	sum = sum*1e8 + joined(y, 8)
+	y = load8(b, i+16) ^ bytes8x30
+	n = leading(y)
+	if n == 0 {
+		return int64(sum), i + 16
+	}
+	if n > 3 {
+		return overlong(b, i)
+	}
+	sum = sum*tens[n] + joined(y, n) // below 1e19: it fits 64 bits without a sign
+	if sum > 1<<63-1 {
+		return -1, i + 16 + n
+	}
+	return int64(sum), i + 16 + n
 }
 
 // overlong reads a number of 20 digits or more, which is too large unless it

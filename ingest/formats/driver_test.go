@@ -28,7 +28,7 @@ type sample struct {
 }
 
 // shelf gives all logs. Beside a log may stand NAME.options with lines of
-// KEY=VALUE: format, host, start_ns, zone, interval, latency_unit.
+// KEY=VALUE: format, host, start_ns, zone, interval, first_report, latency_unit.
 func shelf(t testing.TB) []sample {
 	t.Helper()
 	var all []sample
@@ -71,6 +71,8 @@ func option(o *ingest.Options, key, value string) (err error) {
 		o.Zone = value
 	case "interval":
 		o.Interval = value
+	case "first_report":
+		o.FirstReport, err = strconv.ParseBool(value)
 	case "latency_unit":
 		o.LatencyUnit = value
 	default:

@@ -38,7 +38,7 @@ var EventCSV = ingest.Register(ingest.Format{
 		if cols == nil {
 			cols = csvOrder([]byte(csvColumns))
 		}
-		return &eventCSV{cols: cols, host: src.Host}, nil
+		return &eventCSV{cols: cols, usual: slices.Equal(cols, csvOrder([]byte(csvColumns))), host: src.Host}, nil
 	},
 })
 
@@ -157,12 +157,16 @@ func csvCell(line, buf []byte) (cell, rest []byte, ok bool) {
 }
 
 type eventCSV struct {
-	cols []csvField
-	host string
+	cols  []csvField
+	usual bool // the columns are those of csvColumns
+	host  string
 }
 
 // Line decodes a line.
 func (d *eventCSV) Line(line []byte, out *ingest.Out) {
+	if d.usual && d.plain(line, out) {
+		return
+	}
 	if len(line) == 0 || line[0] == '#' {
 		out.Note()
 		return
@@ -191,6 +195,75 @@ func (d *eventCSV) Line(line []byte, out *ingest.Out) {
 		return
 	}
 	d.event(line, &e, out)
+}
+
+// plain decodes a line with the usual columns, all of them there, unquoted, in
+// order and possible, but for flags, which may be empty. Anything else it
+// leaves to the general way: what it takes, that would give the same.
+func (d *eventCSV) plain(line []byte, out *ingest.Out) bool {
+	const longest = 3 // a bound of what is looked ahead for: ",R,"
+	stamp, i := scanDigits(line, 0)
+	if i == 0 || i >= len(line) || line[i] != ',' || uint64(stamp) > csvLastNS {
+		return false
+	}
+	host := cellEnd(line, i+1)
+	device := cellEnd(line, host+1)
+	if device-host < 2 || host-i < 2 || line[i+1] == '"' || line[host+1] == '"' {
+		return false
+	}
+	pid, at := scanDigits(line, device+1)
+	if at == device+1 || uint64(pid) > math.MaxInt32 || at >= len(line) || line[at] != ',' {
+		return false
+	}
+	comm := cellEnd(line, at+1)
+	if comm+longest >= len(line) || line[at+1] == '"' || line[comm+2] != ',' {
+		return false
+	}
+	var op ingest.Op
+	switch line[comm+1] {
+	case 'R':
+		op = ingest.OpRead
+	case 'W':
+		op = ingest.OpWrite
+	case 'F':
+		op = ingest.OpFlush
+	case 'D':
+		op = ingest.OpDiscard
+	default:
+		return false
+	}
+	var flags ingest.Flags
+	k := csvFlagsCell(line, comm+longest, &flags)
+	if k < 0 || k >= len(line) {
+		return false
+	}
+	var v [4]int64 // offset, size, queue, latency
+	for n := range v {
+		start := k + 1
+		if v[n], k = scanDigits(line, start); k == start || k >= len(line) || line[k] != ',' || v[n] < 0 {
+			return false
+		}
+	}
+	if k+2 != len(line) || line[k+1] != '0' || v[3] > stamp || v[2] > v[3] || v[0] > math.MaxInt64-v[1] {
+		return false
+	}
+	e := ingest.Event{
+		TimeNS: stamp, LatencyNS: v[3], QueueNS: v[2], OffsetBytes: v[0], SizeBytes: v[1], Position: out.Position,
+		PID: int32(pid), Depth: ingest.Missing, Op: op, Flags: flags, Kind: ingest.KindQ2C,
+		Host: out.Names.Intern(line[i+1 : host]), Device: out.Names.Intern(line[host+1 : device]), Comm: out.Names.Intern(line[at+1 : comm]),
+	}
+	out.Events = append(out.Events, e)
+	out.Tally.Event++
+	return true
+}
+
+// cellEnd is the index of the first comma of line at i or behind it, or its
+// end. Cells of text are short: a loop beats a search by blocks.
+func cellEnd(line []byte, i int) int {
+	for i < len(line) && line[i] != ',' {
+		i++
+	}
+	return min(i, len(line))
 }
 
 // quoted decodes a line that has a quoted cell.
@@ -422,32 +495,20 @@ func csvFlagsCell(line []byte, i int, flags *ingest.Flags) int {
 	return i
 }
 
-// text reads a cell that is text. The name of the event before is taken where
-// it is the same: most lines of a log are of one device and one task.
+// text reads a cell that is text.
 func (d *eventCSV) text(f csvField, cell []byte, e *ingest.Event, out *ingest.Out) bool {
-	var last ingest.Event
-	if n := len(out.Events); n > 0 {
-		p := &out.Events[n-1]
-		last.Host, last.Device, last.Comm, last.File, last.Cgroup = p.Host, p.Device, p.Comm, p.File, p.Cgroup
-	}
-	name := func(last ingest.Name) ingest.Name {
-		if out.Names.String(last) == string(cell) {
-			return last
-		}
-		return out.Names.Intern(cell)
-	}
 	switch f {
 	case csvHost:
-		e.Host = name(last.Host)
+		e.Host = out.Names.Intern(cell)
 	case csvDevice:
-		e.Device = name(last.Device)
+		e.Device = out.Names.Intern(cell)
 		return len(cell) > 0
 	case csvComm:
-		e.Comm = name(last.Comm)
+		e.Comm = out.Names.Intern(cell)
 	case csvFile:
-		e.File = name(last.File)
+		e.File = out.Names.Intern(cell)
 	case csvCgroup:
-		e.Cgroup = name(last.Cgroup)
+		e.Cgroup = out.Names.Intern(cell)
 	case csvKind:
 		if len(cell) == 0 {
 			return true

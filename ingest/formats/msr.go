@@ -68,20 +68,17 @@ func (d msr) Line(line []byte, out *ingest.Out) {
 		out.Note()
 		return
 	}
-	e := ingest.NewEvent()
-	if reason := d.event(line, &e, out); reason != "" {
+	if reason := d.event(line, out); reason != "" {
 		if fold(line, msrHeader) {
 			out.Note()
 			return
 		}
 		out.Reject(line, reason)
-		return
 	}
-	out.Event(e)
 }
 
-// event reads a line and gives what is wrong with it, if anything is.
-func (d msr) event(line []byte, e *ingest.Event, out *ingest.Out) (reason string) {
+// event adds the event of a line, or gives what is wrong with it.
+func (d msr) event(line []byte, out *ingest.Out) (reason string) {
 	stamp, i := scanDigits(line, 0)
 	if i == len(line) {
 		return "few-columns"
@@ -90,16 +87,16 @@ func (d msr) event(line []byte, e *ingest.Event, out *ingest.Out) (reason string
 		return "bad-time"
 	}
 	i++
-	n := bytes.IndexByte(line[i:], ',')
-	if n < 0 {
+	end := cellEnd(line, i)
+	if end == len(line) {
 		return "few-columns"
 	}
-	if n == 0 {
+	if end == i {
 		return "no-host"
 	}
-	host := line[i : i+n]
-	i += n + 1
-	_, end := scanDigits(line, i)
+	host := line[i:end]
+	i = end + 1
+	_, end = scanDigits(line, i)
 	disk := line[i:end]
 	if end == i || end-i > 9 || end < len(line) && line[end] != ',' {
 		return "bad-disk"
@@ -108,19 +105,19 @@ func (d msr) event(line []byte, e *ingest.Event, out *ingest.Out) (reason string
 		return "few-columns"
 	}
 	i = end + 1
-	n = bytes.IndexByte(line[i:], ',')
-	if n < 0 {
+	if end = cellEnd(line, i); end == len(line) {
 		return "few-columns"
 	}
-	switch op := line[i : i+n]; {
-	case fold(op, "read"):
-		e.Op = ingest.OpRead
-	case fold(op, "write"):
-		e.Op = ingest.OpWrite
+	var op ingest.Op
+	switch word := line[i:end]; {
+	case fold(word, "read"):
+		op = ingest.OpRead
+	case fold(word, "write"):
+		op = ingest.OpWrite
 	default:
 		return "bad-op"
 	}
-	i += n + 1
+	i = end + 1
 	offset, end := scanDigits(line, i)
 	if end == len(line) {
 		return "few-columns"
@@ -146,26 +143,14 @@ func (d msr) event(line []byte, e *ingest.Event, out *ingest.Out) (reason string
 	case offset+size < 0:
 		return "bad-offset"
 	}
-	e.LatencyNS = response * 100
-	e.TimeNS = (stamp-msrEpoch)*100 + e.LatencyNS
-	e.OffsetBytes, e.SizeBytes, e.Kind = offset, size, ingest.KindQ2C
-	d.names(host, disk, e, out)
+	var mem [16]byte
+	latency := response * 100
+	out.Events = append(out.Events, ingest.Event{
+		TimeNS: (stamp-msrEpoch)*100 + latency, LatencyNS: latency, QueueNS: ingest.Missing,
+		OffsetBytes: offset, SizeBytes: size, Position: out.Position,
+		PID: ingest.Missing, Depth: ingest.Missing, Op: op, Kind: ingest.KindQ2C,
+		Host: out.Names.Intern(host), Device: out.Names.Intern(append(append(mem[:0], "disk"...), disk...)),
+	})
+	out.Tally.Event++
 	return ""
-}
-
-// names sets host and device. Those of the event before are taken where they
-// are the same: a trace is of one volume, mostly.
-func (msr) names(host, disk []byte, e *ingest.Event, out *ingest.Out) {
-	if n := len(out.Events); n > 0 {
-		last := &out.Events[n-1]
-		e.Host, e.Device = last.Host, last.Device
-	}
-	if out.Names.String(e.Host) != string(host) {
-		e.Host = out.Names.Intern(host)
-	}
-	const prefix = "disk"
-	if s := out.Names.String(e.Device); len(s) != len(prefix)+len(disk) || s[len(prefix):] != string(disk) {
-		var mem [16]byte
-		e.Device = out.Names.Intern(append(append(mem[:0], prefix...), disk...))
-	}
 }
