@@ -80,55 +80,38 @@ func (f *finder) source(s string, stdin io.Reader) error {
 		return fmt.Errorf("ingest: source %s matches nothing", s)
 	}
 	for _, m := range matches {
-		if info, err := os.Stat(m); err != nil {
-			return fmt.Errorf("ingest: source: %w", err)
-		} else if info.IsDir() {
-			err = f.walk(m)
-			if err != nil {
+		if info, err := os.Lstat(m); err == nil && info.IsDir() {
+			if hidden(m) {
+				f.skips = append(f.skips, Skip{m, "hidden"})
+			} else if isLake(m) {
+				f.skips = append(f.skips, Skip{m, lakeReason})
+			} else if err := f.walk(m); err != nil {
 				return err
 			}
-		} else if reason := leftOut(m); reason != "" {
-			f.skips = append(f.skips, Skip{m, reason})
-		} else {
-			f.add(m)
+			continue
 		}
+		f.found(m)
 	}
 	return nil
 }
 
+const lakeReason = "a lake of iopathy"
+
 // walk adds the files below a directory.
 func (f *finder) walk(dir string) error {
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			switch {
-			case path == dir:
-			case hidden(path):
-				f.skips = append(f.skips, Skip{path, "hidden"})
-				return filepath.SkipDir
-			}
-			if isLake(path) {
-				f.skips = append(f.skips, Skip{path, "a lake of iopathy"})
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if reason := leftOut(path); reason != "" {
-			f.skips = append(f.skips, Skip{path, reason})
-			return nil
-		}
-		info, err := os.Stat(path) // a link to a file is a file, one to a directory may be a loop
+	root := dir + string(filepath.Separator) // so that a link that was named is followed
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			f.skips = append(f.skips, Skip{path, "a link to nothing"})
-		case info.IsDir():
-			f.skips = append(f.skips, Skip{path, "a link to a directory"})
-		case !info.Mode().IsRegular():
-			f.skips = append(f.skips, Skip{path, "not a regular file"})
-		default:
-			f.add(path)
+			return err
+		case !d.IsDir():
+			f.found(path)
+		case path != root && hidden(path):
+			f.skips = append(f.skips, Skip{path, "hidden"})
+			return filepath.SkipDir
+		case isLake(path):
+			f.skips = append(f.skips, Skip{filepath.Clean(path), lakeReason})
+			return filepath.SkipDir
 		}
 		return nil
 	})
@@ -136,6 +119,28 @@ func (f *finder) walk(dir string) error {
 		return fmt.Errorf("ingest: source: %w", err)
 	}
 	return nil
+}
+
+// found adds a file that nobody named, or says why it is left out. A link to a
+// file is a file; one to a directory may be a loop.
+func (f *finder) found(path string) {
+	reason := leftOut(path)
+	if reason == "" {
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			reason = "a link to nothing"
+		case info.IsDir():
+			reason = "a link to a directory"
+		case !info.Mode().IsRegular():
+			reason = "not a regular file"
+		}
+	}
+	if reason != "" {
+		f.skips = append(f.skips, Skip{path, reason})
+		return
+	}
+	f.add(path)
 }
 
 func (f *finder) add(path string) {

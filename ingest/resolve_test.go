@@ -63,6 +63,9 @@ func TestResolve(t *testing.T) {
 	check("logs/?.csv -", "", "- logs/a.csv logs/b.csv", "")
 	check("logs/* -", "", "- logs/a.csv logs/b.csv logs/host=h%20/n/c.csv(h ) logs/host=h2/host=h3/d.csv(h3) logs/labels.csv logs/link.csv",
 		"logs/.git: hidden; logs/.hidden: hidden; logs/dangling: a link to nothing; logs/lake: a lake of iopathy; logs/loop: a link to a directory; logs/x.parquet: a Parquet file")
+	check("logs/loop/host=h2", "", "logs/loop/host=h2/host=h3/d.csv(h3)", "")
+	check("logs/loop/", "", "logs/loop/a.csv logs/loop/b.csv logs/loop/host=h%20/n/c.csv(h ) logs/loop/host=h2/host=h3/d.csv(h3) logs/loop/labels.csv logs/loop/link.csv",
+		"logs/loop/.git: hidden; logs/loop/.hidden: hidden; logs/loop/dangling: a link to nothing; logs/loop/lake: a lake of iopathy; logs/loop/loop: a link to a directory; logs/loop/x.parquet: a Parquet file")
 	check("one[1].csv", "", "one[1].csv", "")
 	check("out/report.json logs/.hidden", "", "logs/.hidden out/report.json", "") // named, so wanted
 
