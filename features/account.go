@@ -36,6 +36,7 @@ type account struct {
 	timedBy, latencyBy              [opCount]int64
 	maxLatency                      int64
 	sync, meta, fua, ahead, journal int64
+	metaReads                       int64
 	errors                          int64
 	queued, queueNS, queuedLatency  int64
 	sized, sizedBytes               int64 // reads and writes whose size is known and above 0
@@ -64,7 +65,7 @@ func (a *account) reset() {
 	a.window = 0
 	a.requests, a.timed, a.maxLatency = 0, 0, 0
 	a.ops, a.timedBy, a.latencyBy = [opCount]int64{}, [opCount]int64{}, [opCount]int64{}
-	a.sync, a.meta, a.fua, a.ahead, a.journal, a.errors = 0, 0, 0, 0, 0, 0
+	a.sync, a.meta, a.fua, a.ahead, a.journal, a.errors, a.metaReads = 0, 0, 0, 0, 0, 0, 0
 	a.queued, a.queueNS, a.queuedLatency = 0, 0, 0
 	a.sized, a.sizedBytes, a.sizedReads, a.readBytes, a.smallWrites, a.unsized = 0, 0, 0, 0, 0, 0
 	a.placed, a.sequential, a.misaligned = 0, 0, 0
@@ -121,7 +122,7 @@ func (a *account) add(e *ingest.Event, f *Fold) {
 		if e.LatencyNS >= 0 {
 			a.regions[regionOf(e.OffsetBytes)][octaveOf(e.LatencyNS)]++
 		}
-		f.table.read(e.TimeNS, e.OffsetBytes, e.SizeBytes, uint32(a.window), &a.reread)
+		f.table.read(e.TimeNS, e.OffsetBytes, e.SizeBytes, uint32(a.window), e.Flags&ingest.FlagMeta != 0, &a.reread)
 	}
 }
 
@@ -138,6 +139,9 @@ func (a *account) flags(op ingest.Op, fl ingest.Flags) {
 	}
 	if fl&ingest.FlagMeta != 0 {
 		a.meta++
+		if op == ingest.OpRead {
+			a.metaReads++
+		}
 	}
 	if fl&(ingest.FlagFUA|ingest.FlagPreflush) != 0 {
 		a.fua++

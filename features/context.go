@@ -12,12 +12,14 @@ const (
 	CtxDiscardShare
 	CtxSyncShare
 	CtxMetaShare
+	CtxMetaReadShare
 	CtxFUAShare
 	CtxReadaheadShare
 	CtxWriteBytesShare
 	CtxSmallWriteShare
 	CtxLatencyMean
 	CtxLatencyP05
+	CtxLatencyP25
 	CtxLatencyP50
 	CtxLatencyP95
 	CtxLatencyP99
@@ -48,6 +50,9 @@ const (
 	CtxDepthTrend
 	CtxIdleFraction
 	CtxThroughputCV
+	CtxFullSeconds
+	CtxCeilingSpread
+	CtxCeiling
 	CtxThroughputTrend
 	CtxThroughputOnDepth
 	CtxArrivalCV
@@ -55,11 +60,17 @@ const (
 	CtxArrivalPeakOverMean
 	CtxCompletionPeakOverMean
 	CtxBurstRequests
+	CtxBurstSize
+	CtxBurstShare
+	CtxQueueExcess
 	CtxWritePeakShare
+	CtxWritePeakBytes
 	CtxPeriod
 	CtxStallSeconds
 	CtxStallShare
-	CtxStalls
+	CtxStallCount
+	CtxStallWaiting
+	CtxStallExcess
 	CtxSequentialShare
 	CtxMisalignedShare
 	CtxSizeMean
@@ -70,6 +81,7 @@ const (
 	CtxSlowRegion
 	CtxReread
 	CtxRereadError
+	CtxRereadThrash
 	CtxReadFootprint
 	CtxComms
 	CtxTopCommShare
@@ -96,12 +108,14 @@ var ContextTable = [CtxCount]ContextFact{
 	CtxDiscardShare:           {"discard_share", "0..1", "discards over requests"},
 	CtxSyncShare:              {"sync_share", "0..1", "requests with the sync flag"},
 	CtxMetaShare:              {"meta_share", "0..1", "requests with the metadata flag"},
+	CtxMetaReadShare:          {"meta_read_share", "0..1", "reads with the metadata flag over reads"},
 	CtxFUAShare:               {"fua_share", "0..1", "requests with FUA or preflush"},
 	CtxReadaheadShare:         {"readahead_share", "0..1", "requests with the readahead flag"},
 	CtxWriteBytesShare:        {"write_bytes_share", "0..1", "bytes written over bytes read and written"},
 	CtxSmallWriteShare:        {"small_write_share", "0..1", "writes of at most 16 KiB over requests"},
 	CtxLatencyMean:            {"latency_mean_ms", "ms", "mean latency"},
 	CtxLatencyP05:             {"latency_p05_ms", "ms", "5th percentile of latency: what the device does at its best"},
+	CtxLatencyP25:             {"latency_p25_ms", "ms", "25th percentile of latency"},
 	CtxLatencyP50:             {"latency_p50_ms", "ms", "median latency"},
 	CtxLatencyP95:             {"latency_p95_ms", "ms", "95th percentile of latency"},
 	CtxLatencyP99:             {"latency_p99_ms", "ms", "99th percentile of latency"},
@@ -132,6 +146,9 @@ var ContextTable = [CtxCount]ContextFact{
 	CtxDepthTrend:             {"depth_trend", "log10", "mean depth of the second half of the window over that of the first"},
 	CtxIdleFraction:           {"idle_fraction", "0..1", "share of time with nothing in flight"},
 	CtxThroughputCV:           {"throughput_cv", "1", "coefficient of variation of bytes over ticks that are busy more than half"},
+	CtxFullSeconds:            {"full_seconds", "0..1", "seconds that are busy for 95 % or more, over covered seconds"},
+	CtxCeilingSpread:          {"ceiling_spread", "1", "1.4826 x MAD over median of the bytes of the full seconds; missing with fewer than 3"},
+	CtxCeiling:                {"ceiling", "0..1", "sqrt(full_seconds x exp(-ceiling_spread / 0.1)) x (log10 mean size - 4.4, clipped to 0..1)"},
 	CtxThroughputTrend:        {"throughput_trend", "log10", "bytes of the second half of the window over those of the first"},
 	CtxThroughputOnDepth:      {"throughput_on_depth", "-1..1", "correlation of bytes with mean depth over busy ticks"},
 	CtxArrivalCV:              {"arrival_cv", "1", "coefficient of variation of arrivals over ticks"},
@@ -139,11 +156,17 @@ var ContextTable = [CtxCount]ContextFact{
 	CtxArrivalPeakOverMean:    {"arrival_peak_over_mean", "1", "most arrivals of a tick over the mean"},
 	CtxCompletionPeakOverMean: {"completion_peak_over_mean", "1", "most completions of a tick over the mean"},
 	CtxBurstRequests:          {"burst_requests", "1", "mean arrivals of a run of ticks with arrivals"},
+	CtxBurstSize:              {"burst_size", "1", "median size of the groups of at least 8 arrivals no more than 5 ms apart; 0 if none"},
+	CtxBurstShare:             {"burst_share", "0..1", "arrivals in such groups over arrivals"},
+	CtxQueueExcess:            {"queue_excess", "0..1", "queue while busy beyond what the utilisation explains: clip((log10 mean depth + log10(1 - busy) - 0.5) / 1.5) x (1 - busy)"},
 	CtxWritePeakShare:         {"write_peak_share", "0..1", "share of written bytes in the tenth of the ticks that has most"},
+	CtxWritePeakBytes:         {"write_peak_bytes", "B", "most bytes written in a second of the window"},
 	CtxPeriod:                 {"period_s", "s", "period of arrivals; missing if not periodic"},
 	CtxStallSeconds:           {"stall_s", "s", "longest time with I/O waiting and nothing completing"},
 	CtxStallShare:             {"stall_share", "0..1", "share of time in gaps that are long for the window (feature stall_gap)"},
-	CtxStalls:                 {"stalls", "1", "number of such gaps"},
+	CtxStallCount:             {"stall_count", "1", "gaps with I/O waiting and nothing completing above max(0.1 s, 8 x median latency)"},
+	CtxStallWaiting:           {"stall_waiting", "1", "in flight when the longest such gap ended"},
+	CtxStallExcess:            {"stall_excess", "log10", "stall_s over max(0.25 s, 8 x median latency), at least 0"},
 	CtxSequentialShare:        {"sequential_share", "0..1", "reads and writes that start where one of the last 8 of their kind ended"},
 	CtxMisalignedShare:        {"misaligned_share", "0..1", "reads and writes whose offset or size is no multiple of 4 KiB"},
 	CtxSizeMean:               {"size_mean_bytes", "B", "mean size of reads and writes"},
@@ -154,6 +177,7 @@ var ContextTable = [CtxCount]ContextFact{
 	CtxSlowRegion:             {"slow_region", "0..1", "how much likelier two slow reads lie in one region of 64 MiB than two reads do"},
 	CtxReread:                 {"reread", "0..1", "reads of blocks read less than 30 s ago, over reads"},
 	CtxRereadError:            {"reread_error", "0..1", "standard error of reread"},
+	CtxRereadThrash:           {"reread_thrash", "0..1", "reread of reads without the metadata flag x clip((5.3 - log10 mean read size) / 0.8, 0.25, 1) x sqrt(read_share)"},
 	CtxReadFootprint:          {"read_footprint_bytes", "B", "different blocks read, estimated"},
 	CtxComms:                  {"comms", "1", "different commands, at most 16"},
 	CtxTopCommShare:           {"top_comm_share", "0..1", "requests of the command with most, over those whose command is known"},

@@ -10,8 +10,9 @@ const (
 	msPerNS     = 1e-6
 	slowNS      = 50e6 // a request slower than this is slow on any device
 	outlier     = 10   // medians
-	slowOctaves = 3    // above that of the median: a read is slow for its region
-	fewSlow     = 5    // slow reads that tell a region
+	longStall   = 250e6
+	slowOctaves = 3 // above that of the median: a read is slow for its region
+	fewSlow     = 5 // slow reads that tell a region
 )
 
 // facts fills the context of a window; what can't be told stays missing.
@@ -51,6 +52,7 @@ func (c *calculator) shares(f *Context, a *account) {
 	f[CtxDiscardShare] = over(a.ops[ingest.OpDiscard], n)
 	f[CtxSyncShare] = over(a.sync, n)
 	f[CtxMetaShare] = over(a.meta, n)
+	f[CtxMetaReadShare] = over(a.metaReads, a.ops[ingest.OpRead])
 	f[CtxFUAShare] = over(a.fua, n)
 	f[CtxReadaheadShare] = over(a.ahead, n)
 	f[CtxWriteBytesShare] = over(a.sizedBytes-a.readBytes, a.sizedBytes)
@@ -73,6 +75,10 @@ func (c *calculator) places(f *Context, a *account) {
 	f[CtxSequentialShare] = over(a.sequential, a.placed)
 	f[CtxMisalignedShare] = over(a.misaligned, a.placed)
 	f[CtxReread], f[CtxRereadError] = a.reread.share()
+	if a.reread.reads > 0 && a.sizedReads > 0 {
+		size := clip((5.3-math.Log10(float64(a.readBytes)/float64(a.sizedReads)))/0.8, 0.25, 1)
+		f[CtxRereadThrash] = a.reread.dataShare() * size * math.Sqrt(over(a.ops[ingest.OpRead], a.requests))
+	}
 	if a.reread.reads > 0 {
 		f[CtxReadFootprint] = float64(a.reread.footprint) * blockBytes
 	}
@@ -120,6 +126,7 @@ func (c *calculator) latencies(f *Context, p *part) {
 	at := func(h *histogram, q float64) float64 { return min(h.quantile(q), longest) * msPerNS }
 	f[CtxLatencyMean] = over(a.latencyNS(), a.timed) * msPerNS
 	f[CtxLatencyP05] = at(&c.all, 0.05)
+	f[CtxLatencyP25] = at(&c.all, 0.25)
 	f[CtxLatencyP50] = p.medianNS * msPerNS
 	f[CtxLatencyP95] = at(&c.all, 0.95)
 	f[CtxLatencyP99] = at(&c.all, 0.99)
@@ -162,16 +169,31 @@ func (c *calculator) depths(f *Context, p *part) {
 	f[CtxThroughputCV] = p.busyCV
 	f[CtxServiceTime] = over(p.line.busyNS, p.a.requests) * msPerNS
 	f[CtxStallSeconds] = float64(p.line.gap) / 1e9
-	stalls, inStalls := p.line.gaps.beyond(p.stallLimit)
-	for _, gap := range p.line.edges {
-		if float64(gap) > p.stallLimit {
-			stalls++
-			inStalls += float64(gap)
+	f[CtxStallWaiting] = float64(p.line.waiting)
+	f[CtxStallExcess] = stall(float64(p.line.gap), max(longStall, stallMedians*p.medianNS))
+	count, _ := gapsBeyond(p.line, max(shortestStall, stallMedians*p.medianNS))
+	_, inStalls := gapsBeyond(p.line, p.stallLimit)
+	f[CtxStallCount] = float64(count)
+	f[CtxStallShare] = math.Min(inStalls/1e9/p.seconds, 1)
+	busy := math.Min(p.busy, 0.999)
+	excess := math.Log10(math.Max(p.meanDepth, 1)) + math.Log10(1-busy) - 0.5
+	f[CtxQueueExcess] = clip(excess/1.5, 0, 1) * (1 - busy)
+}
+
+// gapsBeyond counts and sums the gaps of a window above a limit in ns, those
+// that its borders cut among them.
+func gapsBeyond(line *sweep, limit float64) (count int64, sum float64) {
+	count, sum = line.gaps.beyond(limit)
+	for _, gap := range line.edges {
+		if float64(gap) > limit {
+			count++
+			sum += float64(gap)
 		}
 	}
-	f[CtxStalls] = float64(stalls)
-	f[CtxStallShare] = math.Min(inStalls/1e9/p.seconds, 1)
+	return count, sum
 }
+
+func clip(v, low, high float64) float64 { return math.Min(math.Max(v, low), high) }
 
 // course fills the facts that read the ticks in their order.
 func (c *calculator) course(f *Context, p *part, timed bool) {
@@ -196,12 +218,20 @@ func (c *calculator) course(f *Context, p *part, timed bool) {
 		f[CtxArrivalPeakOverMean] = most * float64(n) / arrivals
 		f[CtxBurstRequests] = arrivals / float64(runs)
 	}
+	if p.line.arrivals > 0 {
+		f[CtxBurstShare] = float64(p.line.grouped) / float64(p.line.arrivals)
+		f[CtxBurstSize] = 0
+		if p.line.groups.n > 0 {
+			f[CtxBurstSize] = p.line.groups.quantile(0.5)
+		}
+	}
 	if completions > 0 {
 		f[CtxCompletionPeakOverMean] = peak * float64(n) / completions
 	}
 	if p.sizeKnown {
 		c.x = append(c.x[:0], c.written...)
 		f[CtxWritePeakShare] = topShare(c.x)
+		c.seconds(f, p, timed)
 		f[CtxThroughputTrend] = trend(sum(c.bytes[:n/2]), sum(c.bytes[n-n/2:]))
 	}
 	f[CtxPeriod] = c.period(p)

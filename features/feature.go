@@ -50,8 +50,8 @@ var Features = [N]Feature{
 		Formula: "sqrt(share of bytes written x (1 - entropy of written bytes over ticks / log ticks))"},
 	{Name: "sync_metadata_share", Unit: "0..1", Doc: "flush, FUA and metadata I/O",
 		Formula: "sqrt of the share of requests that flush or carry metadata, FUA or preflush"},
-	{Name: "reread_share", Unit: "0..1", Doc: "small reads of blocks read less than 30 s ago",
-		Formula: "sqrt(share of reads that fetch a block read less than 30 s ago, reads above 16 KiB counting 16 KiB / size, x sqrt(share of reads))"},
+	{Name: "reread_share", Unit: "0..1", Doc: "reads of blocks read less than 30 s ago",
+		Formula: "sqrt(share of reads that fetch a block read less than 30 s ago x sqrt(share of reads))"},
 	{Name: "stall_gap", Unit: "log10", Doc: "I/O waiting and nothing completing",
 		Formula: "log10 of the longest gap with I/O waiting over max(0.1 s, 8 x median latency, 30 x median gap), at least 0"},
 }

@@ -19,17 +19,11 @@ import "math"
 // within 0..1, consistent, and at rate 1 exactly S. For reads of one block,
 // and for reads that are repeated whole, S is the share of reads that fetch
 // a block read less than 30 s ago.
-//
-// In the feature a re-read of more than 16 KiB counts 16 KiB / size: a cache
-// that thrashes shows small reads, while big reads at random over a small
-// file repeat blocks on any healthy device (all reads alike: macro-F1 0.764
-// on the labelled corpus, halves of its devices held out; so: 0.796).
 const (
 	blockBytes     = 4096
 	maxReadBlocks  = 1 << 18 // a read of 1 GiB; what lies beyond is not looked at
 	weightUnit     = 1 << 30 // weight of a whole read, fixed point
 	firstTableSize = 1 << 9
-	smallBlocks    = 4 // up to this size a re-read counts whole in the feature
 )
 
 // rereads is the table of the sampled blocks of one device.
@@ -53,7 +47,7 @@ type sampledBlock struct {
 type rereadSums struct {
 	reads       int64  // with a known place
 	all, again  uint64 // weights of the sampled blocks, of the re-read ones
-	small       uint64 // of the re-read ones, large reads counting less
+	data        uint64 // of the re-read ones without the metadata flag
 	x, y        uint64 // sampled block reads, re-reads among them
 	xx, xy, yy  uint64 // sums over blocks of x^2, x*y, y^2 within the window
 	blocks      uint64 // different sampled blocks
@@ -76,30 +70,29 @@ func mix(x uint64) uint64 {
 }
 
 // read takes a read into the table and into the sums of its window.
-func (t *rereads) read(at, offset, size int64, window uint32, s *rereadSums) {
+func (t *rereads) read(at, offset, size int64, window uint32, meta bool, s *rereadSums) {
 	first := uint64(offset) / blockBytes
 	last := uint64(offset+size-1) / blockBytes
 	count := last - first + 1
 	s.reads++
 	last = min(last, first+maxReadBlocks-1)
 	weight := uint64(weightUnit) / count
-	small := weight * min(count, smallBlocks) / count
 	for b := first; b <= last; b++ {
 		key := mix(b + t.seed)
 		if t.shift > 0 && key>>(64-t.shift) != 0 {
 			continue
 		}
-		t.touch(max(key, 1), at, weight, small, window, s)
+		t.touch(max(key, 1), at, weight, window, meta, s)
 	}
 	s.shift = t.shift
 	s.shiftedOnce = s.shiftedOnce || t.shift > 0
 }
 
-func (t *rereads) touch(key uint64, at int64, weight, small uint64, window uint32, s *rereadSums) {
+func (t *rereads) touch(key uint64, at int64, weight uint64, window uint32, meta bool, s *rereadSums) {
 	if len(t.slots) == 0 {
 		t.slots = make([]sampledBlock, firstTableSize)
 	}
-	weight, small = weight<<t.shift, small<<t.shift
+	weight <<= t.shift
 	mask := uint64(len(t.slots) - 1)
 	i := key & mask
 	for t.slots[i].key != key {
@@ -137,7 +130,9 @@ func (t *rereads) touch(key uint64, at int64, weight, small uint64, window uint3
 	}
 	if again {
 		s.again += weight
-		s.small += small
+		if !meta {
+			s.data += weight
+		}
 		s.y++
 		if b.y < math.MaxUint16 {
 			b.y++
@@ -203,13 +198,13 @@ func (t *rereads) free(key uint64) uint64 {
 	return i
 }
 
-// smallShare is the share of reads in which a re-read of B blocks counts
-// min(1, 4/B), estimated as share is; NaN when no sampled block was read.
-func (s *rereadSums) smallShare() float64 {
+// dataShare is share with reads that carry the metadata flag never counting
+// as re-reads; NaN when no sampled block was read.
+func (s *rereadSums) dataShare() float64 {
 	if s.all == 0 {
 		return math.NaN()
 	}
-	return float64(s.small) / float64(s.all)
+	return float64(s.data) / float64(s.all)
 }
 
 // share estimates the share of reads that were re-reads and its standard

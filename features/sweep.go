@@ -1,5 +1,12 @@
 package features
 
+// A group is arrivals no more than groupGapNS apart; smaller ones than
+// smallestGroup are no burst.
+const (
+	groupGapNS    = 5e6
+	smallestGroup = 8
+)
+
 // sweep is the state of the line that moves over a device's time, and what it
 // has found in the window that it is in.
 //
@@ -26,6 +33,10 @@ type sweep struct {
 	edges      [2]int64  // the gaps that the window's borders cut
 	gaps       histogram // between completions of the window, above 0
 	spacing    histogram // times between arrivals of the window
+	waiting    int64     // in flight when the longest gap ended
+	group      int64     // arrivals of the group in hand
+	grouped    int64     // arrivals in groups of at least smallestGroup
+	groups     histogram // their sizes
 	inFlightNS int64
 	busyNS     int64
 }
@@ -34,6 +45,8 @@ type sweep struct {
 func (s *sweep) enter(at int64) {
 	s.gaps.reset()
 	s.spacing.reset()
+	s.groups.reset()
+	s.waiting, s.group, s.grouped = 0, 0, 0
 	s.completed, s.arrived = false, false
 	s.arrivals, s.gap, s.edges = 0, 0, [2]int64{}
 	s.peak = s.depth
@@ -47,8 +60,23 @@ func (s *sweep) enter(at int64) {
 func (s *sweep) leave(at int64) {
 	if s.depth > 0 {
 		s.edges[1] = at - s.since
-		s.gap = max(s.gap, s.edges[1])
+		s.longest(s.edges[1], s.depth)
 	}
+	s.endGroup()
+}
+
+func (s *sweep) longest(gap, depth int64) {
+	if gap > s.gap {
+		s.gap, s.waiting = gap, depth
+	}
+}
+
+func (s *sweep) endGroup() {
+	if s.group >= smallestGroup {
+		s.groups.add(s.group)
+		s.grouped += s.group
+	}
+	s.group = 0
 }
 
 // run sweeps one tick up to length ns after its start: starts ascending, ends
@@ -73,7 +101,7 @@ func (s *sweep) run(t *Tick, starts, ends []int64, length int64) {
 			inFlight += depth * (now - at)
 			busy += now - at
 			at = now
-			s.completion(t.StartNS + now)
+			s.completion(t.StartNS+now, depth)
 			depth--
 			continue
 		}
@@ -102,9 +130,9 @@ func (s *sweep) run(t *Tick, starts, ends []int64, length int64) {
 	t.InFlightNS, t.BusyNS, t.PeakDepth = inFlight, busy, int32(peak)
 }
 
-func (s *sweep) completion(now int64) {
+func (s *sweep) completion(now, depth int64) {
 	if gap := now - s.since; gap > 0 {
-		s.gap = max(s.gap, gap)
+		s.longest(gap, depth)
 		if s.completed {
 			s.gaps.add(gap)
 		} else {
@@ -117,8 +145,13 @@ func (s *sweep) completion(now int64) {
 
 func (s *sweep) arrive(now int64) {
 	if s.arrived {
-		s.spacing.add(now - s.arrival)
+		gap := now - s.arrival
+		s.spacing.add(gap)
+		if gap > groupGapNS {
+			s.endGroup()
+		}
 	}
+	s.group++
 	s.arrived = true
 	s.arrival = now
 }

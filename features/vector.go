@@ -182,7 +182,7 @@ func (c *calculator) vector(p *part, timed bool) (v Vector, m Mask) {
 		return math.Sqrt(float64(a.journal) / float64(a.requests))
 	})
 	reads := float64(a.ops[ingest.OpRead])
-	share := a.reread.smallShare()
+	share, _ := a.reread.share()
 	set(RereadShare, requests && (reads == 0 || !math.IsNaN(share)), func() float64 {
 		if reads == 0 {
 			return 0
@@ -193,10 +193,13 @@ func (c *calculator) vector(p *part, timed bool) (v Vector, m Mask) {
 	return v, m
 }
 
-// latencyAtLoad is log10 of a mean latency in microseconds (from ns, at least
-// 1 ns) over the mean depth (at least 1).
+// LatencyUnitNS is the unit in ns of the raw latency at load: microseconds.
+const LatencyUnitNS = 1e3
+
+// latencyAtLoad is log10 of a mean latency (from ns, at least 1 ns) in
+// LatencyUnitNS over the mean depth (at least 1).
 func latencyAtLoad(meanNS, depth float64) float64 {
-	return math.Log10(math.Max(meanNS, 1)/1e3) - math.Log10(math.Max(depth, 1))
+	return math.Log10(math.Max(meanNS, 1)/LatencyUnitNS) - math.Log10(math.Max(depth, 1))
 }
 
 // concentration is sqrt(1 - entropy): 0 even, 1 in one place.
