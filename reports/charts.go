@@ -65,7 +65,7 @@ func base(id string, height int) charts.GlobalOpts {
 
 // raster is the frame of a packed map: axes and zoom by go-echarts, one item
 // that the page's script fills with the painted canvas.
-func raster(id string, height, cols, rows int, x, y opts.AxisLabel, grid opts.Grid, low float64) chart {
+func raster(id string, height, cols, rows int, x, y opts.AxisLabel, grid opts.Grid) chart {
 	c := charts.NewCustom()
 	c.SetGlobalOptions(
 		base(id, height),
@@ -73,7 +73,7 @@ func raster(id string, height, cols, rows int, x, y opts.AxisLabel, grid opts.Gr
 		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(false)}),
 		charts.WithGridOpts(grid),
 		charts.WithXAxisOpts(opts.XAxis{Type: "value", Min: 0, Max: cols, AxisLabel: &x, SplitLine: &opts.SplitLine{Show: opts.Bool(false)}}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "value", Min: low, Max: float64(rows) + low, Inverse: opts.Bool(true), AxisLabel: &y, SplitLine: &opts.SplitLine{Show: opts.Bool(false)}}),
+		charts.WithYAxisOpts(opts.YAxis{Type: "value", Min: 0, Max: rows, Inverse: opts.Bool(true), AxisLabel: &y, SplitLine: &opts.SplitLine{Show: opts.Bool(false)}}),
 		// The default filter drops the single item as soon as it is zoomed.
 		charts.WithDataZoomOpts(
 			opts.DataZoom{Type: "inside", XAxisIndex: []int{0}, FilterMode: "none"},

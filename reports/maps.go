@@ -99,8 +99,8 @@ func (f *facts) fleetMap(p *pageView, m *heatmap.Fleet) (chart, mapData) {
 		return chart{}, mapData{}
 	}
 	c := raster("fleet", fleetHeight(m.Rows), m.Cols, m.Rows,
-		formatter("iopathy.timeLabel(v)"), formatter("iopathy.deviceLabel(v)"),
-		opts.Grid{Left: "146", Right: "34", Top: "8", Bottom: "30"}, -0.5)
+		formatter("iopathy.timeLabel(v)"), opts.AxisLabel{Show: opts.Bool(false)},
+		opts.Grid{Left: "146", Right: "34", Top: "8", Bottom: "30"})
 	v.Element = c.Element
 	v.Axis = "Time (UTC)"
 	switch {
@@ -186,7 +186,7 @@ func (f *facts) jointMap(p *pageView, m *heatmap.Joint) (chart, mapData) {
 		return chart{}, mapData{}
 	}
 	x, y := formatter("iopathy.decade('joint',0,v)"), formatter("iopathy.decade('joint',1,v)")
-	c := raster("joint", 360, m.Cols, m.Rows, x, y, opts.Grid{Left: "58", Right: "34", Top: "8", Bottom: "30"}, 0)
+	c := raster("joint", 360, m.Cols, m.Rows, x, y, opts.Grid{Left: "58", Right: "34", Top: "8", Bottom: "30"})
 	v.Element = c.Element
 	top := 0
 	for i, n := range m.Count {
@@ -280,7 +280,7 @@ func (f *facts) course(p *pageView, m *heatmap.Fleet) chart {
 		}
 	}
 	v.Step = span(float64(step) / 1e9)
-	c := stacked("course", 220, labels, series, colours)
+	c := stacked("course", 330, labels, series, colours)
 	v.Element = c.Element
 	return c
 }

@@ -29,6 +29,7 @@ type pageView struct {
 	Headline           string
 	Tone               string // good, warn, bad: the colour of the verdict
 	Alarms             []alarm
+	More               int // devices that need attention beyond Alarms
 	Model              string
 	ModelShipped       bool
 	Warnings           []string
@@ -152,6 +153,7 @@ func newPage(f *facts) *pageView {
 	for _, d := range f.devices[:min(maxAlarms, f.attention)] {
 		p.Alarms = append(p.Alarms, f.alarm(d))
 	}
+	p.More = f.attention - len(p.Alarms)
 	p.Facts = []fact{
 		{"need attention", count(int64(f.attention)), "of " + plural(len(f.devices), "device")},
 		{"sick device-hours", hours(f.sickSeconds), plural(f.verdicts[cluster.Sick], "sick window")},

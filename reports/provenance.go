@@ -73,8 +73,10 @@ func reasons(maps ...map[string]int64) string {
 	var out []string
 	for _, m := range maps {
 		names := make([]string, 0, len(m))
-		for r := range m {
-			names = append(names, r)
+		for r, n := range m {
+			if n != 0 {
+				names = append(names, r)
+			}
 		}
 		slices.SortFunc(names, func(a, b string) int {
 			if m[a] != m[b] {

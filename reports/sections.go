@@ -11,6 +11,7 @@ import (
 // sectionView is the evidence card of one sick device.
 type sectionView struct {
 	Anchor, Device, Level string
+	Open                  bool
 	Colour                template.CSS
 	Summary               string
 	Spark                 template.HTML
@@ -27,6 +28,9 @@ type worstView struct {
 	When, Severity, Confidence, Name, Margin, Nearest, Normal string
 }
 
+// openSections is the number of cards that stand open.
+const openSections = 3
+
 // sections makes the cards of the worst devices.
 func (f *facts) sections(p *pageView) {
 	for _, d := range f.devices {
@@ -37,7 +41,9 @@ func (f *facts) sections(p *pageView) {
 			p.SectionsLeft++
 			continue
 		}
-		p.Sections = append(p.Sections, f.section(d))
+		s := f.section(d)
+		s.Open = len(p.Sections) < openSections
+		p.Sections = append(p.Sections, s)
 	}
 }
 

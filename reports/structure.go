@@ -48,7 +48,7 @@ type cutView struct {
 }
 
 // shownComponents bounds the columns of the table of loadings.
-const shownComponents = 6
+const shownComponents = 4
 
 func (f *facts) structure(p *pageView) {
 	in, s := f.in, &p.Structure
@@ -56,7 +56,7 @@ func (f *facts) structure(p *pageView) {
 	for i, a := range in.Axes {
 		kept += a.Share
 		if i < shownComponents {
-			s.Components = append(s.Components, fmt.Sprintf("PC%d · %s", i+1, percent(a.Share)))
+			s.Components = append(s.Components, fmt.Sprintf("PC%d (%s)", i+1, percent(a.Share)))
 		}
 	}
 	if len(in.Axes) > 0 {

@@ -112,23 +112,34 @@ func count(n int64) string {
 	return s
 }
 
-// three writes 3 significant digits, with commas from 1,000 up.
+// three writes 3 significant digits without needless zeros, with commas from
+// 1,000 up.
 func three(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v) || math.IsInf(v, 0):
 		return "–"
-	case v == 0:
-		return "0"
 	case a >= 999.5:
 		return count(int64(math.Round(v)))
 	case a >= 99.95:
-		return fmt.Sprintf("%.0f", v)
+		return trim(v, 0)
 	case a >= 9.995:
-		return fmt.Sprintf("%.1f", v)
-	case a >= 0.01:
-		return fmt.Sprintf("%.2f", v)
+		return trim(v, 1)
+	case a >= 0.01 || a == 0:
+		return trim(v, 2)
 	}
 	return strconv.FormatFloat(v, 'g', 2, 64)
+}
+
+// trim writes at most so many decimals.
+func trim(v float64, decimals int) string {
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if decimals > 0 {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	if s == "-0" {
+		return "0"
+	}
+	return s
 }
 
 // percent writes a share.

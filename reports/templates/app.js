@@ -36,11 +36,10 @@ var iopathy = (function () {
     if (m.aligned) return "+" + span(v * m.stepMS / 1000);
     return clock(m.startMS + v * m.stepMS, false);
   }
-  function deviceLabel(v) {
-    const m = maps.fleet;
-    if (!m || v !== Math.round(v) || v < 0 || v >= m.rows) return "";
-    const name = Array.from(m.devices[m.order[v]].name);
-    return name.length > 22 ? name.slice(0, 21).join("") + "…" : name.join("");
+  // short fits a name into the margin.
+  function short(name) {
+    const runes = Array.from(name);
+    return runes.length > 22 ? runes.slice(0, 21).join("") + "…" : name;
   }
   function decade(id, axis, v) {
     const m = data.maps[id];
@@ -78,7 +77,7 @@ var iopathy = (function () {
     const m = Object.assign({}, d, {
       id, n, view: "all", safe: false, canvas: document.createElement("canvas"), version: 0,
       value: [0, 1, 2].map((k) => ({ high: plane(2 * k), low: plane(2 * k + 1), lut: lut(d.codes[k], d.steps[k]) })),
-      state: plane(6), order: Array.from({ length: d.rows }, (_, i) => i), shift: id === "fleet" ? 0.5 : 0,
+      state: plane(6), family: getComputedStyle(document.body).fontFamily, order: Array.from({ length: d.rows }, (_, i) => i),
     });
     if (id === "fleet") { m.klass = plane(7); m.severity = plane(8); } else { m.alpha = plane(7); }
     m.canvas.width = d.cols; m.canvas.height = d.rows;
@@ -109,7 +108,7 @@ var iopathy = (function () {
 
   function paint(m) {
     const img = new ImageData(m.cols, m.rows), px = img.data, c = [0, 0, 0];
-    const idle = rgb(css("--idle")), quiet = rgb(css("--quiet"));
+    const idle = rgb(css("--idle")), quiet = rgb(css("--healthy"));
     const table = (fn) => Array.from({ length: 256 }, (_, i) => fn(i));
     const safe = table((v) => safeRamp(v / 255));
     const sick = table((v) => { const s = v < 10 ? v / 10 : 1 + (v - 10) / 24; return s < 1 ? quiet : (m.safe ? safeRamp : sickRamp)((s - 1) / 9); });
@@ -163,7 +162,7 @@ var iopathy = (function () {
   function item(id, params, api) {
     const m = maps[id];
     if (!m) return { type: "group", children: [] };
-    const a = api.coord([0, -m.shift]), b = api.coord([m.cols, m.rows - m.shift]), box = params.coordSys;
+    const a = api.coord([0, 0]), b = api.coord([m.cols, m.rows]), box = params.coordSys;
     const x0 = Math.max(a[0], box.x), y0 = Math.max(a[1], box.y);
     const x1 = Math.min(b[0], box.x + box.width), y1 = Math.min(b[1], box.y + box.height);
     const sx = m.cols / (b[0] - a[0]), sy = m.rows / (b[1] - a[1]);
@@ -188,6 +187,17 @@ var iopathy = (function () {
         col = end;
       }
     }
+    if (m.devices) { // names of rows in the margin, as many as fit
+      const high = 1 / sy, font = clamp(Math.round(high), 9, 11), every = Math.max(1, Math.ceil((font - 0.5) / high)), fill = css("--muted");
+      for (let row = 0; row < m.rows; row += every) {
+        const y = a[1] + (row + 0.5) / sy;
+        if (y < box.y || y > box.y + box.height) continue;
+        children.push({
+          type: "text", silent: true,
+          style: { text: short(m.devices[m.order[row]].name), x: box.x - 7, y, textAlign: "right", textVerticalAlign: "middle", align: "right", verticalAlign: "middle", fill, textFill: fill, font: font + "px " + m.family, textFont: font + "px " + m.family },
+        });
+      }
+    }
     return { type: "group", children };
   }
   function crisp(id) {
@@ -195,17 +205,7 @@ var iopathy = (function () {
     if (!painter.getLayers) return;
     const layers = painter.getLayers();
     for (const k in layers) if (layers[k].ctx) layers[k].ctx.imageSmoothingEnabled = !!(maps[id] && maps[id].smooth);
-    if (id === "fleet" && maps.fleet) rowLabels();
     painter.refresh(true);
-  }
-  // rowLabels fits the names of devices to the height that a row has.
-  function rowLabels() {
-    const m = maps.fleet, chart = charts.fleet;
-    const y = (r) => chart.convertToPixel("grid", [0, r])[1], high = Math.abs(y(1) - y(0));
-    const font = clamp(Math.floor(high + 0.5), 9, 11), every = Math.max(1, Math.ceil((font - 0.5) / high));
-    if (m.every === every && m.font === font) return;
-    m.every = every; m.font = font;
-    chart.setOption({ yAxis: [{ interval: every, axisLabel: { fontSize: font } }] });
   }
   function redraw(id) {
     paint(maps[id]);
@@ -250,11 +250,11 @@ var iopathy = (function () {
     const chart = charts[m.id];
     if (!chart.containPixel("grid", px)) return null;
     const p = chart.convertFromPixel("grid", px);
-    const col = Math.floor(p[0]), row = Math.floor(p[1] + m.shift);
+    const col = Math.floor(p[0]), row = Math.floor(p[1]);
     return col < 0 || row < 0 || col >= m.cols || row >= m.rows ? null : [col, row];
   }
   // pixelOf is the middle of a cell in page pixels of its plot.
-  const pixelOf = (m, col, row) => charts[m.id].convertToPixel("grid", [col + 0.5, row + 0.5 - m.shift]);
+  const pixelOf = (m, col, row) => charts[m.id].convertToPixel("grid", [col + 0.5, row + 0.5]);
   function openDevice(m, row) {
     if (m.id !== "fleet") return;
     const anchor = m.devices[m.order[row]].anchor, at = anchor && $(anchor);
@@ -360,6 +360,7 @@ var iopathy = (function () {
       o.textStyle = { fontFamily: getComputedStyle(document.body).fontFamily };
       if (id === "fleet") {
         o.xAxis[0].minInterval = 1;
+        o.yAxis[0].axisTick = { show: false };
         o.xAxis[0].splitNumber = Math.max(2, Math.floor(place.clientWidth / 110));
       }
       if (id === "joint") for (const a of [o.xAxis[0], o.yAxis[0]]) a.interval = data.maps.joint.perDecade;
@@ -398,7 +399,7 @@ var iopathy = (function () {
     document.documentElement.dataset.ready = String(Math.round(performance.now()));
   }
   return {
-    add: (id, option) => queue.push([id, option]), start, item, timeLabel, deviceLabel, decade, stackTip,
+    add: (id, option) => queue.push([id, option]), start, item, timeLabel, decade, stackTip,
     // cell tells where a cell is on the page, for tests and tools.
     cell: (id, col, row) => {
       const box = $(id).getBoundingClientRect(), p = pixelOf(maps[id], col, row);
