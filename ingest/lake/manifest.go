@@ -98,7 +98,7 @@ func Manifests(dir string) ([]Manifest, error) {
 	}
 	var all []Manifest
 	for _, f := range files {
-		if !strings.HasSuffix(f.Name(), ".json") || strings.HasPrefix(f.Name(), ".") {
+		if !strings.HasSuffix(f.Name(), ".json") { // what is being written ends in .tmp
 			continue
 		}
 		path := filepath.Join(runs, f.Name())
