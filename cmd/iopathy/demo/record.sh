@@ -23,6 +23,7 @@ mountpoint -q $tracing || mount -t tracefs nodev $tracing
 grep -qw blk $tracing/available_tracers || { echo "record.sh: this kernel has no blk tracer" >&2; exit 1; }
 [ "$(cat $tracing/current_tracer)" = nop ] || { echo "record.sh: $tracing is in use" >&2; exit 1; }
 
+buffer=$(cut -d' ' -f1 $tracing/buffer_size_kb) cmdlines=$(cat $tracing/saved_cmdlines_size)
 loops=() jobs_started=() cgroup=
 cleanup() {
 	set +e
@@ -33,7 +34,8 @@ cleanup() {
 	echo nop >$tracing/current_tracer
 	echo local >$tracing/trace_clock
 	echo >$tracing/trace
-	echo 64 >$tracing/buffer_size_kb
+	echo "$buffer" >$tracing/buffer_size_kb
+	echo "$cmdlines" >$tracing/saved_cmdlines_size
 	umount "$work"/mnt-* 2>/dev/null
 	for dev in "${loops[@]}"; do losetup -d "$dev"; done
 	rm -rf "$work"/disk-* "$work"/mnt-* "$work"/bin "$work"/trace.txt "$work"/work
@@ -44,7 +46,6 @@ trap cleanup EXIT
 trap 'exit 130' INT TERM
 
 # ---- devices: direct I/O on written files, so that reads reach the disk below
-models=(LOOP-EXT4)
 attach() { # name, MiB
 	dd if=/dev/urandom of="$work/disk-$1" bs=1M count="$2" status=none conv=fsync
 	local dev
