@@ -14,6 +14,7 @@ type Pathology struct {
 	Symptom   string             `yaml:"symptom" json:"symptom"`
 	Colour    string             `yaml:"colour" json:"colour"`       // #RRGGBB
 	Signature map[string]float64 `yaml:"signature" json:"signature"` // feature name to expected z direction
+	WarmUpS   float64            `yaml:"warm_up_s" json:"warm_up_s"` // how long the symptom needs to show; windows of the same load before it belong to it
 	Evidence  []Rule             `yaml:"evidence" json:"evidence"`
 	Causes    []RootCause        `yaml:"causes" json:"causes"`
 	Advice    []string           `yaml:"advice" json:"advice"` // ranked, testable

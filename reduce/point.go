@@ -11,22 +11,25 @@ type Device struct {
 // Inventory maps devices to what is known of them; it may be nil.
 type Inventory map[features.Key]Device
 
-// Normal is the latency at load that a window was compared with.
+// Normal is what a window was compared with.
 type Normal struct {
-	Value   float64 // log10 ns at one in flight
-	Source  string  // device, group, rotational, prior
-	Group   string
-	Windows int // that it was taken from
+	Value    float64 // log10 ns of one I/O at one in flight, transfer not counted
+	Expected float64 // log10 ns for the window's mean request: Value, the share of seeks, the transfer at Rate
+	Rate     float64 // bytes/s of the group at its best
+	Source   string  // device, group, rotational, prior
+	Group    string
+	Windows  int // that it was taken from
 }
 
 // Point is a window among its peers. Z is its deviation from healthy by
 // feature, Y its coordinates in the reduced space (cosine is taken there);
-// both are zero for an idle window. Vector is the window's, with the normal
-// subtracted from LatencyLoadResidual.
+// both are zero for an idle window. Vector is the window's, measured against
+// its normal: see Model.Project.
 type Point struct {
 	Window *features.Window
 	Normal Normal
 	Vector features.Vector
 	Z      features.Vector
 	Y      []float64
+	Space  *Model // that projected it: it turns directions of Z into directions of Y
 }

@@ -1,0 +1,316 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/reduce"
+)
+
+// topMerges is the number of merges that a result shows.
+const topMerges = 64
+
+// Fit finds the classes of the sick points: gate, linkage, cut, names. prior
+// gives gates and reliability; nil falls back to constants. Labels play no
+// part. The result doesn't depend on the order of the points.
+func Fit(points []reduce.Point, r *Rules, prior *Model, o Options) (*Model, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	looks := newJudge(r, prior, o).looks(points)
+	sick := sickPoints(points, looks)
+	if len(sick) == 0 {
+		return nil, fmt.Errorf("cluster: no window is sick: there are no classes to find")
+	}
+	m := &Model{Schema: Schema, Kind: Fitted, Gates: prior.listGates(r)}
+	if prior != nil {
+		m.Sick, m.Well = prior.Sick, prior.Well
+	}
+	m.Reduce = points[sick[0]].Space
+	m.Provenance = fmt.Sprintf("fitted on %d sick windows", len(sick))
+	g := gather(points, sick, o)
+	m.top, m.cuts = g.describe(o)
+	part := g.cut(o.K, o)
+	m.silhouette = g.silhouette(part)
+	m.Classes = name(points, looks, sick, part, r, o)
+	return m, nil
+}
+
+func (m *Model) listGates(r *Rules) []Gate {
+	values := m.gates(r)
+	g := make([]Gate, len(values))
+	for i := range g {
+		g[i] = Gate{Pathology: r.entries[i].Slug, Projection: values[i]}
+	}
+	return g
+}
+
+// sickPoints lists the sick points by key: host, device, start.
+func sickPoints(points []reduce.Point, looks []look) []int {
+	var sick []int
+	for i := range looks {
+		if looks[i].verdict == Sick {
+			sick = append(sick, i)
+		}
+	}
+	slices.SortStableFunc(sick, func(a, b int) int { return byKey(points[a].Window, points[b].Window) })
+	return sick
+}
+
+func byKey(a, b *features.Window) int {
+	return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Device, b.Device), cmp.Compare(a.StartNS, b.StartNS))
+}
+
+// gathering is the linkage of the sick points.
+type gathering struct {
+	d    int
+	rows []float64 // unit vectors of the points, by key
+	tree Tree      // over the points, or over their representatives
+	of   []int     // representative of each point; nil when exact
+	n    int
+}
+
+func gather(points []reduce.Point, sick []int, o Options) *gathering {
+	g := &gathering{n: len(sick), d: len(points[sick[0]].Y)}
+	g.rows = make([]float64, 0, g.n*g.d)
+	for _, i := range sick {
+		g.rows = append(g.rows, points[i].Y...)
+		normalise(g.rows[len(g.rows)-g.d:])
+	}
+	if g.n <= o.Exact {
+		g.tree = Linkage(g.rows, g.d, nil)
+		return g
+	}
+	centre, weight, of := representatives(g.rows, g.d, o.Centres, o.Seed)
+	g.tree, g.of = Linkage(centre, g.d, weight), of
+	return g
+}
+
+// leaves gives each point its cluster at a cut of the tree into k.
+func (g *gathering) leaves(k int) []int {
+	c := g.tree.Cut(k)
+	if g.of == nil {
+		return c
+	}
+	out := make([]int, g.n)
+	for i, r := range g.of {
+		out[i] = c[r]
+	}
+	return out
+}
+
+// fragment is the number of windows below which a cluster is no class.
+func (g *gathering) fragment(o Options) int {
+	return max(int(math.Ceil(o.Fragment*float64(g.n))), min(5, g.n))
+}
+
+// cut finds the k major clusters: the tree is cut ever finer until k clusters
+// are no fragments, or until a cut would part what is one direction. It gives
+// each point its class, 0 to k-1 by falling size, -1 for a fragment. The
+// number of classes is at most one for every five windows.
+func (g *gathering) cut(k int, o Options) []int {
+	k = max(min(k, g.n/5), 1)
+	least := g.fragment(o)
+	best, bestMajor := g.leaves(1), 1
+	for c := 2; c <= g.tree.N; c++ {
+		if g.tree.Merges[g.tree.N-c].Height < o.Distinct {
+			break
+		}
+		part := g.leaves(c)
+		major := 0
+		for _, n := range sizes(part, c) {
+			if n >= least {
+				major++
+			}
+		}
+		if major > bestMajor {
+			best, bestMajor = part, major
+		}
+		if major >= k {
+			break
+		}
+	}
+	return rank(best, least)
+}
+
+func sizes(part []int, k int) []int {
+	n := make([]int, k)
+	for _, c := range part {
+		n[c]++
+	}
+	return n
+}
+
+// rank renumbers clusters by falling size, equal ones by their first point;
+// fragments become -1.
+func rank(part []int, least int) []int {
+	k := 0
+	for _, c := range part {
+		k = max(k, c+1)
+	}
+	n := sizes(part, k)
+	order := make([]int, k)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(n[b], n[a]) })
+	to := make([]int, k)
+	next := 0
+	for _, c := range order {
+		to[c] = -1
+		if n[c] >= least {
+			to[c] = next
+			next++
+		}
+	}
+	out := make([]int, len(part))
+	for i, c := range part {
+		out[i] = to[c]
+	}
+	return out
+}
+
+// silhouette is the mean over the points of classes of (b - a) / max(a, b)
+// (Rousseeuw, 1987) with cosine distance. The mean distance of a point to a
+// cluster is 1 minus its product with the cluster's mean, so it is exact and
+// takes one pass.
+func (g *gathering) silhouette(part []int) float64 {
+	s, n := 0.0, 0
+	for _, v := range g.silhouettes(part) {
+		if !math.IsNaN(v) {
+			s += v
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return s / float64(n)
+}
+
+func (g *gathering) silhouettes(part []int) []float64 {
+	k := 0
+	for _, c := range part {
+		k = max(k, c+1)
+	}
+	sum, n := make([]float64, k*g.d), make([]float64, k)
+	for i, c := range part {
+		if c < 0 {
+			continue
+		}
+		n[c]++
+		for x := range g.d {
+			sum[c*g.d+x] += g.rows[i*g.d+x]
+		}
+	}
+	out := make([]float64, len(part))
+	for i, own := range part {
+		out[i] = math.NaN()
+		if own < 0 || k < 2 {
+			continue
+		}
+		out[i] = 0
+		if n[own] < 2 {
+			continue
+		}
+		row := g.rows[i*g.d : i*g.d+g.d]
+		near, self := math.Inf(1), 0.0
+		for c := range k {
+			along := dotAll(row, sum[c*g.d:c*g.d+g.d])
+			if c == own {
+				self = max(1-(along-dotAll(row, row))/(n[c]-1), 0)
+			} else {
+				near = min(near, max(1-along/n[c], 0))
+			}
+		}
+		if m := max(self, near); m > 0 {
+			out[i] = (near - self) / m
+		}
+	}
+	return out
+}
+
+// describe gives the top of the tree and what other numbers of classes would
+// give.
+func (g *gathering) describe(o Options) ([]Merge, []Cut) {
+	var top []Merge
+	for i := len(g.tree.Merges) - 1; i >= 0 && len(top) < topMerges; i-- {
+		top = append(top, g.tree.Merges[i])
+	}
+	var cuts []Cut
+	for k := 6; k <= 10; k++ {
+		if k > g.tree.N {
+			break
+		}
+		c := Cut{K: k, Silhouette: g.silhouette(g.cut(k, o))}
+		if i := g.tree.N - k; i >= 0 && i < len(g.tree.Merges) {
+			c.Height = g.tree.Merges[i].Height
+		}
+		cuts = append(cuts, c)
+	}
+	return top, cuts
+}
+
+// name makes the classes of a partition and gives them names: the cosine of
+// the prototype with each signature plus the mean weight of the members'
+// evidence.
+func name(points []reduce.Point, looks []look, sick, part []int, r *Rules, o Options) []Prototype {
+	k := 0
+	for _, c := range part {
+		k = max(k, c+1)
+	}
+	classes := make([]Prototype, k)
+	evidence := make([]float64, k*len(r.entries))
+	for at, i := range sick {
+		c := part[at]
+		if c < 0 {
+			continue
+		}
+		p := &classes[c]
+		p.Members++
+		z := points[i].Z
+		n := norm(&z)
+		for f := range z {
+			p.Direction[f] += z[f] / n
+		}
+		for e := range r.entries {
+			evidence[c*len(r.entries)+e] += looks[i].evidence[e]
+		}
+	}
+	for c := range classes {
+		p := &classes[c]
+		p.ID = c + 1
+		if n := norm(&p.Direction); n > 0 {
+			for f := range p.Direction {
+				p.Direction[f] /= n
+			}
+		}
+		best, score := -1, 0.0
+		for e := range r.entries {
+			s := evidence[c*len(r.entries)+e] / float64(p.Members)
+			for f, x := range p.Direction {
+				s += x * r.entries[e].direction[f]
+			}
+			if best < 0 || s > score {
+				best, score = e, s
+			}
+		}
+		p.Nearest, p.Score = r.entries[best].Slug, score
+		p.Pathology = Unrecognised
+		if score >= o.MinScore {
+			p.Pathology = p.Nearest
+		}
+	}
+	return classes
+}
+
+func norm(z *features.Vector) float64 {
+	s := 0.0
+	for _, x := range z {
+		s += x * x
+	}
+	return math.Sqrt(s)
+}

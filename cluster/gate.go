@@ -1,0 +1,123 @@
+package cluster
+
+import (
+	"math"
+
+	"github.com/iopathy/iopathy/reduce"
+)
+
+// look is what one window shows: per pathology the score (cosine of its
+// direction with the signature plus the weight of the evidence) and the
+// projection (matched filter: how far it goes along the signature, scaled by
+// one plus the weight of the evidence).
+type look struct {
+	score      []float64
+	projection []float64
+	evidence   []float64
+	lean       int     // entry with the best score
+	severity   float64 // projection on it over its gate, 0..10
+	verdict    Verdict // before the neighbours are heard
+}
+
+const maxSeverity = 10
+
+// judge looks at points one by one.
+type judge struct {
+	r     *Rules
+	gates []float64
+	o     Options
+	axes  [][]float64 // signatures in the reduced space, unit length
+	space *reduce.Model
+	w     *Witness
+	back  []float64
+}
+
+func newJudge(r *Rules, m *Model, o Options) *judge {
+	return &judge{r: r, gates: m.gates(r), o: o, w: r.Witness()}
+}
+
+// enter turns the signatures into the space of a point.
+func (j *judge) enter(space *reduce.Model) {
+	if j.space == space && j.axes != nil {
+		return
+	}
+	j.space = space
+	j.axes = make([][]float64, len(j.r.entries))
+	for i := range j.axes {
+		y := make([]float64, len(space.Components))
+		space.Rotate(&j.r.entries[i].direction, y)
+		normalise(y)
+		j.axes[i] = y
+	}
+}
+
+// looks judges every point.
+func (j *judge) looks(points []reduce.Point) []look {
+	out := make([]look, len(points))
+	n := len(j.r.entries)
+	j.back = make([]float64, 3*n*len(points))
+	for i := range points {
+		b := j.back[3*n*i : 3*n*(i+1)]
+		out[i] = look{score: b[:n:n], projection: b[n : 2*n : 2*n], evidence: b[2*n:]}
+		j.one(&points[i], &out[i])
+	}
+	return out
+}
+
+func (j *judge) one(p *reduce.Point, l *look) {
+	l.lean, l.severity = -1, 0
+	switch {
+	case p.Window.Idle:
+		l.verdict = Idle
+		return
+	case p.Window.Known < j.o.MinCoverage:
+		l.verdict = Artefact // most of its I/O can't be timed; the edges of a span lower Coverage alone
+		return
+	}
+	l.verdict = Healthy
+	norm := math.Sqrt(dotAll(p.Y, p.Y))
+	if norm == 0 {
+		return // a zero vector is healthy by rule
+	}
+	j.enter(p.Space)
+	j.w.look(p)
+	j.w.weigh(l.evidence)
+	for i, axis := range j.axes {
+		along := dotAll(p.Y, axis)
+		l.score[i] = along/norm + l.evidence[i]
+		l.projection[i] = along * max(1+l.evidence[i], 0)
+		if l.lean < 0 || l.score[i] > l.score[l.lean] {
+			l.lean = i
+		}
+	}
+	l.severity = j.severity(l, l.lean)
+	if l.severity > 1 {
+		l.verdict = Sick
+	}
+}
+
+func (j *judge) severity(l *look, entry int) float64 {
+	return min(max(l.projection[entry]/j.gates[entry], 0), maxSeverity)
+}
+
+// HealthyMask tells, point by point, what the gate lets pass: the mask for the
+// second pass of reduce. Idle windows and artefacts don't pass.
+func HealthyMask(points []reduce.Point, r *Rules, m *Model, o Options) []bool {
+	looks := newJudge(r, m, o).looks(points)
+	mask := make([]bool, len(points))
+	for i := range looks {
+		mask[i] = looks[i].verdict == Healthy
+	}
+	return mask
+}
+
+// normalise scales to unit length and leaves zero vectors alone.
+func normalise(y []float64) {
+	n := math.Sqrt(dotAll(y, y))
+	if n == 0 {
+		return
+	}
+	for i := range y {
+		y[i] /= n
+	}
+}

@@ -1,0 +1,200 @@
+package cluster
+
+import (
+	"math"
+
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/reduce"
+)
+
+// hear lets the neighbouring windows of a device have their say, as an
+// engineer reads a trace rather than a row of it. run lists the windows of one
+// device in time. The steps, each on the outcome of the one before:
+//
+//  1. a sick window takes the pathology for which it and its sick neighbours
+//     speak best;
+//  2. a sick window all alone must be severe (Options.Blip);
+//  3. what needs time to show (WarmUpS of the catalogue) reaches back over
+//     windows of the same load: a working set must be read once before it can
+//     be read again;
+//  4. the neighbour of a sick window that leans the same way is sick at a
+//     lower severity (Options.Hysteresis);
+//  5. one well window between two of the same pathology belongs to them: a
+//     period may be longer than a window.
+//
+// It looks one window ahead, and WarmUpS for step 3. Windows are neighbours
+// when one ends where the next starts.
+func hear(points []reduce.Point, looks []look, said []saying, run []int, j *judge) {
+	s := sequence{points: points, looks: looks, said: said, run: run, j: j}
+	s.vote()
+	s.blips()
+	s.reachBack()
+	s.hysteresis()
+	s.fill()
+}
+
+type sequence struct {
+	points []reduce.Point
+	looks  []look
+	said   []saying
+	run    []int
+	j      *judge
+}
+
+// neighbour gives the position beside i in time, or -1.
+func (s *sequence) neighbour(i, step int) int {
+	k := i + step
+	if k < 0 || k >= len(s.run) {
+		return -1
+	}
+	a, b := s.points[s.run[min(i, k)]].Window, s.points[s.run[max(i, k)]].Window
+	if a.EndNS != b.StartNS {
+		return -1
+	}
+	return k
+}
+
+func (s *sequence) at(i int) *saying { return &s.said[s.run[i]] }
+
+func (s *sequence) sick(i int) bool { return i >= 0 && s.at(i).verdict == Sick }
+
+// open reports whether the neighbours may change what is said of a window.
+func (s *sequence) open(i int) bool {
+	v := s.at(i).verdict
+	return v == Healthy || v == Sick
+}
+
+// snapshot copies what is said now, so that a step doesn't see its own work.
+func (s *sequence) snapshot() []saying {
+	c := make([]saying, len(s.run))
+	for i := range s.run {
+		c[i] = *s.at(i)
+	}
+	return c
+}
+
+func (s *sequence) vote() {
+	before := s.snapshot()
+	for i := range s.run {
+		if before[i].verdict != Sick {
+			continue
+		}
+		l := &s.looks[s.run[i]]
+		best, bestScore := before[i].entry, math.Inf(-1)
+		for e := range l.score {
+			x := l.score[e]
+			if e == before[i].entry {
+				x += voteTie
+			}
+			for _, step := range []int{-1, 1} {
+				if k := s.neighbour(i, step); k >= 0 && before[k].verdict == Sick && before[k].entry == e {
+					x += s.j.o.Vote
+				}
+			}
+			if x > bestScore {
+				best, bestScore = e, x
+			}
+		}
+		if best >= 0 && bestScore >= s.j.o.MinScore && s.j.severity(l, best) > 1 {
+			s.at(i).entry = best
+		}
+	}
+}
+
+// voteTie lets what was said of a window stand against an equal score.
+const voteTie = 1e-9
+
+func (s *sequence) blips() {
+	before := s.snapshot()
+	for i := range s.run {
+		if before[i].verdict != Sick {
+			continue
+		}
+		alone := true
+		for _, step := range []int{-1, 1} {
+			if k := s.neighbour(i, step); k >= 0 && before[k].verdict == Sick {
+				alone = false
+			}
+		}
+		if alone && s.looks[s.run[i]].severity < s.j.o.Blip {
+			*s.at(i) = saying{verdict: Healthy, entry: -1, class: -1}
+		}
+	}
+}
+
+func (s *sequence) reachBack() {
+	for e := range s.j.r.entries {
+		warm := int64(s.j.r.entries[e].WarmUpS * 1e9)
+		if warm <= 0 {
+			continue
+		}
+		end := int64(math.MinInt64) // of the reach: the start of the last window that showed it by itself
+		for i := len(s.run) - 1; i >= 0; i-- {
+			if s.sick(i) && s.at(i).entry == e {
+				end = s.points[s.run[i]].Window.StartNS
+				continue
+			}
+			k := s.neighbour(i, 1)
+			if k < 0 || !s.sick(k) || s.at(k).entry != e || !s.open(i) {
+				continue
+			}
+			if end-s.points[s.run[i]].Window.EndNS >= warm || !s.twice(k, e) || !sameLoad(&s.points[s.run[i]], &s.points[s.run[k]]) {
+				continue
+			}
+			*s.at(i) = *s.at(k)
+		}
+	}
+}
+
+// twice reports whether a pathology shows in the window and in another of the
+// next three: one window doesn't reach back.
+func (s *sequence) twice(i, e int) bool {
+	for k, n := s.neighbour(i, 1), 0; k >= 0 && n < 3; k, n = s.neighbour(k, 1), n+1 {
+		if s.sick(k) && s.at(k).entry == e {
+			return true
+		}
+	}
+	return s.neighbour(i, 1) < 0
+}
+
+// sameLoad compares rate, size and mix of requests: within a factor of 1.4 and
+// 15 points. What can't be told doesn't part two windows.
+func sameLoad(a, b *reduce.Point) bool {
+	const factor, mix = 0.15, 0.15
+	near := func(fact int) bool {
+		x, y := a.Window.Context[fact], b.Window.Context[fact]
+		if math.IsNaN(x) || math.IsNaN(y) {
+			return true
+		}
+		return math.Abs(math.Log10(max(x, 1e-9))-math.Log10(max(y, 1e-9))) < factor
+	}
+	reads := a.Window.Context[features.CtxReadShare] - b.Window.Context[features.CtxReadShare]
+	return near(features.CtxIOPS) && near(features.CtxReadSizeMean) && !(math.Abs(reads) >= mix)
+}
+
+func (s *sequence) hysteresis() {
+	before := s.snapshot()
+	for i := range s.run {
+		if before[i].verdict != Healthy {
+			continue
+		}
+		l := &s.looks[s.run[i]]
+		for _, step := range []int{-1, 1} {
+			k := s.neighbour(i, step)
+			if k >= 0 && before[k].verdict == Sick && before[k].entry >= 0 && l.lean == before[k].entry && l.severity > s.j.o.Hysteresis {
+				*s.at(i) = before[k]
+			}
+		}
+	}
+}
+
+func (s *sequence) fill() {
+	before := s.snapshot()
+	for i := range s.run {
+		a, b := s.neighbour(i, -1), s.neighbour(i, 1)
+		if before[i].verdict == Healthy && a >= 0 && b >= 0 && before[a].verdict == Sick && before[b].verdict == Sick &&
+			before[a].entry == before[b].entry {
+			*s.at(i) = before[a]
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package reduce
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/iopathy/iopathy/features"
+)
+
+// Windows below which a fit keeps the centre or the components of its prior.
+const (
+	centreShrink  = 200 // windows at which the fit's own centre weighs half
+	fewComponents = 100 // windows that are not idle
+)
+
+// Fit learns normals, centre, scale and components from windows whose labels
+// are unknown. prior is the model of the nights before or the shipped one; nil
+// falls back to constants. Its latency levels count only where its latency
+// kind is the windows' own; centre, scale and components are dimensionless and
+// always count. The windows of one Fit have one latency kind, tick and length.
+func Fit(ws []features.Window, inv Inventory, prior *Model, o Options) (*Model, error) {
+	return Refit(ws, inv, prior, nil, o)
+}
+
+// Refit is Fit's second pass: healthy tells, window by window, what the gate
+// let pass on the points of the first pass. Normals and the centre are then
+// taken from those.
+func Refit(ws []features.Window, inv Inventory, prior *Model, healthy []bool, o Options) (*Model, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("reduce: %w", err)
+	}
+	if healthy != nil && len(healthy) != len(ws) {
+		panic("reduce: healthy is not one a window")
+	}
+	kind, tick, window, err := kinds(ws)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{
+		Schema: Schema, LatencyKind: kind.String(), TickNS: tick, WindowNS: window,
+		Clip: o.Clip, Centre: priorCentre, Scale: priorScale,
+	}
+	if prior != nil {
+		m.Centre, m.Scale = prior.Centre, prior.Scale
+	}
+	l := learner{ws: ws, healthy: healthy, prior: prior, o: o}
+	l.sameKnd = prior != nil && prior.LatencyKind == m.LatencyKind
+	m.Groups = l.groups(grouped(ws, inv))
+	m.Devices = l.devices(m, inv)
+	for i := range ws {
+		if !ws[i].Idle {
+			m.Windows++
+		}
+	}
+	points := make([]Point, len(ws))
+	for i := range ws {
+		points[i] = m.measure(&ws[i], inv)
+	}
+	if healthy != nil {
+		m.centre(points, healthy)
+	}
+	for i := range points {
+		m.standardise(&points[i])
+	}
+	if prior != nil && m.Windows < fewComponents {
+		m.Components, m.Variance, m.Kept = prior.Components, prior.Variance, prior.Kept
+		return m, nil
+	}
+	m.components(points, o.Variance)
+	return m, nil
+}
+
+// centre moves the centre towards the median of the healthy windows, by at
+// most one scale: a fleet has its habits, but its habits don't define healthy.
+// The scale widens to their spread and never narrows.
+func (m *Model) centre(points []Point, healthy []bool) {
+	var x []float64
+	for f := range features.N {
+		x = x[:0]
+		for i := range points {
+			if w := points[i].Window; healthy[i] && !w.Idle && w.Missing.Has(f) {
+				x = append(x, points[i].Vector[f])
+			}
+		}
+		if len(x) == 0 {
+			continue
+		}
+		slices.Sort(x)
+		median := quantile(x, 0.5)
+		to := shrink(median, len(x), m.Centre[f], centreShrink)
+		m.Centre[f] += min(max(to-m.Centre[f], -m.Scale[f]), m.Scale[f])
+		for i := range x {
+			x[i] = math.Abs(x[i] - median)
+		}
+		slices.Sort(x)
+		m.Scale[f] = max(m.Scale[f], madScale*quantile(x, 0.5))
+	}
+}
+
+// madScale makes the median absolute deviation a standard deviation for
+// normal values.
+const madScale = 1.4826
+
+// components takes the principal axes of the second moment about the healthy
+// origin. Each group weighs the same, in it each device, in it each window.
+func (m *Model) components(points []Point, share float64) {
+	values, vectors := principal(moment(points))
+	m.Variance = values
+	total := 0.0
+	for _, v := range values {
+		total += v
+	}
+	m.Components = nil
+	kept := 0.0
+	for i := range values {
+		if total > 0 && kept >= share*total {
+			break
+		}
+		m.Components = append(m.Components, vectors[i])
+		kept += values[i]
+	}
+	m.Kept = 1
+	if total > 0 {
+		m.Kept = kept / total
+	}
+}
+
+// Project measures windows against their normals and places them among their
+// peers. It is pure. The vector of a Point differs from its window's in:
+//
+//   - latency_load_residual: the raw latency at load less the expected one;
+//   - burst_queueing: times what the burst costs, sqrt of the log10 of latency
+//     over the expected one, within 0..1: a device that serves a burst in
+//     parallel isn't congested;
+//   - write_flood: times log10 of the device time that the written bytes take
+//     at the group's best rate over 0.4 % of the window, within 0..1: a flood
+//     that the device swallows delays nobody;
+//   - throughput_plateau: fades out from 40 to 100 in flight: the ceiling
+//     before so deep a queue says nothing that the queue doesn't.
+func (m *Model) Project(ws []features.Window, inv Inventory) []Point {
+	points := make([]Point, len(ws))
+	for i := range ws {
+		points[i] = m.measure(&ws[i], inv)
+		m.standardise(&points[i])
+		m.rotate(&points[i])
+	}
+	return points
+}
+
+const (
+	leastFlood = 0.004 // share of the covered time
+	deepFrom   = 1.6   // log10 of the depth from which a plateau fades
+	deepTo     = 2.0
+)
+
+func (m *Model) measure(w *features.Window, inv Inventory) Point {
+	p := Point{Window: w, Space: m, Vector: w.Vector, Normal: m.normal(w, inv[w.Key])}
+	if w.Idle {
+		return p
+	}
+	known := w.Missing.Has
+	if known(features.LatencyLoadResidual) {
+		p.Vector[features.LatencyLoadResidual] -= p.Normal.Expected
+	} else {
+		p.Vector[features.LatencyLoadResidual] = 0
+	}
+	depth := w.Vector[features.QueueDepthLevel]
+	excess := p.Vector[features.LatencyLoadResidual] + depth
+	p.Vector[features.BurstQueueing] *= math.Sqrt(clamp(excess, 0, 1))
+	if s := FloodShare(&p); !math.IsNaN(s) {
+		p.Vector[features.WriteFlood] *= clamp(math.Log10(max(s, 1e-9)/leastFlood), 0, 1)
+	}
+	p.Vector[features.ThroughputPlateau] *= clamp((deepTo-depth)/(deepTo-deepFrom), 0, 1)
+	return p
+}
+
+// FloodShare is the share of the covered time that the window's written bytes
+// would take at the group's best rate; NaN if the bytes aren't known.
+func FloodShare(p *Point) float64 {
+	c := &p.Window.Context
+	return c[features.CtxWriteBytesShare] * c[features.CtxBytesPerS] / p.Normal.Rate
+}
+
+func clamp(x, low, high float64) float64 { return min(max(x, low), high) }
+
+// normal finds what a window is held against: the device's own normal, its
+// group's, its rotational kind's, the constants.
+func (m *Model) normal(w *features.Window, d Device) Normal {
+	n := Normal{Group: groupOf(d), Source: "prior", Value: flatLevel, Rate: otherRate}
+	rot := d.Rotational == "1"
+	if rot {
+		n.Value, n.Rate = diskLevel, diskRate
+	}
+	g := m.group(n.Group)
+	if g == nil && d.Rotational != "" {
+		g = m.group(kindPrefix + d.Rotational)
+	}
+	if g != nil {
+		n.Value, n.Rate, n.Source, n.Windows = g.Level, g.Rate, g.Source, g.Windows
+	}
+	if own := m.own(w.Key); own != nil {
+		windows, weight := own.Earlier, float64(centreShrink)/10
+		if n.Group == "" {
+			windows, weight = own.Windows, unknownOwn
+		}
+		if windows > 0 {
+			group := n.Value
+			n.Value = shrink(own.Level, windows, group, weight)
+			if n.Group != "" {
+				n.Value = min(n.Value, group+ownBound)
+			}
+			if float64(windows) > weight {
+				n.Source, n.Windows = "device", windows
+			}
+		}
+	}
+	n.Expected = expected(w, n.Value, n.Rate, rot)
+	return n
+}
+
+// standardise fills Z from Vector. Z is rounded to 2^-20, so that sums of its
+// products are exact.
+func (m *Model) standardise(p *Point) {
+	if p.Window.Idle {
+		return
+	}
+	for f := range features.N {
+		if !p.Window.Missing.Has(f) {
+			continue
+		}
+		z := clamp((p.Vector[f]-m.Centre[f])/m.Scale[f], -m.Clip, m.Clip)
+		p.Z[f] = math.Round(z*unit) / unit
+	}
+}
+
+// rotate fills Y from Z.
+func (m *Model) rotate(p *Point) {
+	p.Y = make([]float64, len(m.Components))
+	m.Rotate(&p.Z, p.Y)
+}
+
+// Rotate writes a direction of z-space in the coordinates of the components.
+func (m *Model) Rotate(z *features.Vector, y []float64) {
+	for i, c := range m.Components {
+		s := 0.0
+		for f, l := range c {
+			s += l * z[f]
+		}
+		y[i] = s
+	}
+}

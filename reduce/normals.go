@@ -1,0 +1,348 @@
+package reduce
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/iopathy/iopathy/features"
+)
+
+// A normal is the time that one I/O takes on a device with one in flight:
+//
+//	latency over depth = 10^level x (share of requests that seek) + bytes / rate
+//
+// By Little's law the left side, mean latency over mean depth, is the busy
+// time per request whatever the load. The transfer term keeps large requests
+// from looking slow; the seek share (disks only) keeps a stream from looking
+// quick.
+const (
+	leastService = 0.25 // of the latency at load that is never put down to transfer
+	leastSeeks   = 0.2
+	rateQuantile = 0.95
+	ownBound     = 0.3 // log10: how far a device's own normal may lie above its group's
+	unknownOwn   = 2   // shrinkage of a device that nothing is known of, windows
+	fewHealthy   = 4   // healthy windows below which a group keeps its low quantile
+)
+
+// missing facts take the neutral value.
+func fact(w *features.Window, i int, neutral float64) float64 {
+	if v := w.Context[i]; !math.IsNaN(v) {
+		return v
+	}
+	return neutral
+}
+
+// seeks is the share of a disk's requests that don't continue a stream.
+func seeks(w *features.Window, rotational bool) float64 {
+	if !rotational {
+		return 1
+	}
+	return max(1-fact(w, features.CtxSequentialShare, 0), leastSeeks)
+}
+
+// transferNS is the time that the window's mean request takes at a rate.
+func transferNS(w *features.Window, rate float64) float64 {
+	return fact(w, features.CtxSizeMean, 0) / rate * 1e9
+}
+
+// service is log10 ns of the level that would explain the window's latency.
+func service(w *features.Window, rate float64, rotational bool) float64 {
+	ns := math.Pow(10, w.Vector[features.LatencyLoadResidual])
+	return math.Log10(max(ns-transferNS(w, rate), leastService*ns) / seeks(w, rotational))
+}
+
+// expected is log10 ns of the latency at load that a level explains.
+func expected(w *features.Window, level, rate float64, rotational bool) float64 {
+	return math.Log10(math.Pow(10, level)*seeks(w, rotational) + transferNS(w, rate))
+}
+
+// usable reports whether a window says something about latency.
+func usable(w *features.Window) bool {
+	return !w.Idle && w.Missing.Has(features.LatencyLoadResidual)
+}
+
+// quantile of sorted values, between neighbours linearly (type 7 of Hyndman
+// and Fan, 1996). It is NaN of none.
+func quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	at := q * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}
+
+// members are the windows of one group in the order of the input.
+type members struct {
+	name       string
+	rotational string
+	windows    []int
+}
+
+// kindPrefix begins the names of groups that are a rotational kind.
+const kindPrefix = "rotational "
+
+// groupOf names the group of a device: its model, else its rotational kind,
+// else the unknown.
+func groupOf(d Device) string {
+	switch {
+	case d.Model != "":
+		return d.Model
+	case d.Rotational != "":
+		return kindPrefix + d.Rotational
+	}
+	return ""
+}
+
+// grouped gives the groups by name.
+func grouped(ws []features.Window, inv Inventory) []members {
+	byName := map[string]int{}
+	var all []members
+	for i := range ws {
+		if !usable(&ws[i]) {
+			continue
+		}
+		d := inv[ws[i].Key]
+		name := groupOf(d)
+		at, ok := byName[name]
+		if !ok {
+			at = len(all)
+			byName[name] = at
+			all = append(all, members{name: name, rotational: d.Rotational})
+		}
+		all[at].windows = append(all[at].windows, i)
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].name < all[j].name })
+	return all
+}
+
+// learner takes normals from windows; healthy is nil in the first pass.
+type learner struct {
+	ws      []features.Window
+	healthy []bool
+	prior   *Model
+	sameKnd bool // the prior's levels are of the same latency kind
+	o       Options
+}
+
+func (l *learner) rate(g *members, prior float64) float64 {
+	var r []float64
+	for _, i := range g.windows {
+		w := &l.ws[i]
+		bytes, busy := fact(w, features.CtxBytesPerS, 0), w.Vector[features.BusyFraction]
+		if bytes > 0 && busy > 0 {
+			r = append(r, bytes/max(busy, 0.001))
+		}
+	}
+	slices.Sort(r)
+	if q := quantile(r, rateQuantile); q > prior {
+		return q
+	}
+	return prior
+}
+
+// level is the low quantile of the windows, or the median of the healthy ones
+// when there are enough, and the number of windows that it was taken from.
+func (l *learner) level(windows []int, rate float64, rotational bool) (float64, int) {
+	var all, well []float64
+	for _, i := range windows {
+		s := service(&l.ws[i], rate, rotational)
+		all = append(all, s)
+		if l.healthy != nil && l.healthy[i] {
+			well = append(well, s)
+		}
+	}
+	if len(well) >= fewHealthy {
+		slices.Sort(well)
+		return quantile(well, 0.5), len(well)
+	}
+	slices.Sort(all)
+	return quantile(all, l.o.Quantile), len(all)
+}
+
+func shrink(own float64, n int, next, weight float64) float64 {
+	if n == 0 {
+		return next
+	}
+	return (float64(n)*own + weight*next) / (float64(n) + weight)
+}
+
+// groups gives the normals of all groups, those of the rotational kinds among
+// them, so that a device that a later night brings has a place to fall to.
+func (l *learner) groups(all []members) []Group {
+	var out []Group
+	kinds := map[string]Group{}
+	for _, rot := range []string{"", "0", "1"} {
+		pool := members{name: kindPrefix + rot, rotational: rot}
+		for i := range all {
+			if all[i].rotational == rot {
+				pool.windows = append(pool.windows, all[i].windows...)
+			}
+		}
+		slices.Sort(pool.windows)
+		base := l.priorKind(rot)
+		g := Group{Name: pool.name, Rotational: rot, Level: base.Level, Rate: l.rate(&pool, base.Rate), Source: "prior", Windows: len(pool.windows)}
+		if len(pool.windows) > 0 {
+			own, n := l.level(pool.windows, g.Rate, rot == "1")
+			g.Source = "rotational"
+			g.Level = shrink(own, n, base.Level, l.o.Shrink)
+			if !base.known {
+				g.Level = own
+			}
+		}
+		if rot == "" {
+			g.Name = ""
+		}
+		kinds[rot] = g
+		if len(pool.windows) > 0 || base.known {
+			out = append(out, g)
+		}
+	}
+	for i := range all {
+		m := &all[i]
+		if m.name == "" || strings.HasPrefix(m.name, kindPrefix) {
+			continue // stands already
+		}
+		next := kinds[m.rotational]
+		g := Group{Name: m.name, Rotational: m.rotational, Source: "group", Windows: len(m.windows)}
+		floor := otherRate
+		if m.rotational == "1" {
+			floor = diskRate
+		}
+		if p := l.priorGroup(m.name); p != nil {
+			floor = max(floor, p.Rate)
+		}
+		g.Rate = l.rate(m, floor)
+		own, n := l.level(m.windows, g.Rate, m.rotational == "1")
+		if p := l.priorGroup(m.name); p != nil && l.sameKnd {
+			next = *p
+		}
+		g.Level = shrink(own, n, next.Level, l.o.Shrink)
+		if float64(n) < l.o.Shrink {
+			g.Source = next.Source
+		}
+		out = append(out, g)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out
+}
+
+// base is what is known before the input is seen.
+type base struct {
+	Group
+	known bool // from a fitted model, not from the constants
+}
+
+func (l *learner) priorKind(rot string) base {
+	b := base{Group: Group{Rotational: rot, Level: flatLevel, Rate: otherRate, Source: "prior"}}
+	if rot == "1" {
+		b.Level, b.Rate = diskLevel, diskRate
+	}
+	name := kindPrefix + rot
+	if rot == "" {
+		name = ""
+	}
+	if p := l.priorGroup(name); p != nil && l.sameKnd {
+		b.Level, b.known = p.Level, true
+	}
+	return b
+}
+
+func (l *learner) priorGroup(name string) *Group {
+	if l.prior == nil {
+		return nil
+	}
+	return l.prior.group(name)
+}
+
+func (m *Model) group(name string) *Group {
+	i := sort.Search(len(m.Groups), func(i int) bool { return m.Groups[i].Name >= name })
+	if i < len(m.Groups) && m.Groups[i].Name == name {
+		return &m.Groups[i]
+	}
+	return nil
+}
+
+func (m *Model) own(k features.Key) *Own {
+	i := sort.Search(len(m.Devices), func(i int) bool {
+		d := &m.Devices[i]
+		return d.Host > k.Host || d.Host == k.Host && d.Device >= k.Device
+	})
+	if i < len(m.Devices) && m.Devices[i].Host == k.Host && m.Devices[i].Device == k.Device {
+		return &m.Devices[i]
+	}
+	return nil
+}
+
+// devices gives the own normals: of devices of unknown kind by all their
+// windows (there is nothing else to hold them against), of the others by
+// windows that are known to be healthy, merged with the nights before.
+func (l *learner) devices(m *Model, inv Inventory) []Own {
+	byKey := map[features.Key][]int{}
+	var keys []features.Key
+	for i := range l.ws {
+		w := &l.ws[i]
+		if !usable(w) {
+			continue
+		}
+		if _, ok := byKey[w.Key]; !ok {
+			keys = append(keys, w.Key)
+		}
+		byKey[w.Key] = append(byKey[w.Key], i)
+	}
+	var out []Own
+	for _, k := range keys {
+		d := inv[k]
+		g := m.group(groupOf(d))
+		if g == nil {
+			continue
+		}
+		rot := d.Rotational == "1"
+		windows := byKey[k]
+		own := Own{Host: k.Host, Device: k.Device}
+		if groupOf(d) == "" {
+			own.Level, own.Windows = l.level(windows, g.Rate, rot)
+		} else {
+			windows = slices.DeleteFunc(slices.Clone(windows), func(i int) bool { return l.healthy == nil || !l.healthy[i] })
+			if len(windows) < fewHealthy {
+				windows = nil
+			} else {
+				own.Level, own.Windows = l.level(windows, g.Rate, rot)
+			}
+		}
+		if before := l.priorOwn(k); before != nil {
+			own.Level = shrink(own.Level, own.Windows, before.Level, float64(before.Windows))
+			own.Windows += before.Windows
+			own.Earlier = before.Windows
+		}
+		if own.Windows > 0 {
+			out = append(out, own)
+		}
+	}
+	if l.prior != nil && l.sameKnd { // devices that this input doesn't hold
+		for _, d := range l.prior.Devices {
+			if _, ok := byKey[features.Key{Host: d.Host, Device: d.Device}]; !ok {
+				out = append(out, d)
+			}
+		}
+	}
+	sort.Slice(out, func(i, j int) bool {
+		if out[i].Host != out[j].Host {
+			return out[i].Host < out[j].Host
+		}
+		return out[i].Device < out[j].Device
+	})
+	return out
+}
+
+func (l *learner) priorOwn(k features.Key) *Own {
+	if l.prior == nil || !l.sameKnd {
+		return nil
+	}
+	return l.prior.own(k)
+}
