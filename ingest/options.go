@@ -8,6 +8,7 @@ type Options struct {
 	StartNS     int64   `mapstructure:"start_ns"`     // epoch of a relative time base; 0: none
 	Zone        string  `mapstructure:"zone"`         // IANA zone of local stamps; default UTC
 	Interval    string  `mapstructure:"interval"`     // interval of samples without stamps, a duration
+	FirstReport bool    `mapstructure:"first_report"` // iostat: the first report is an interval (-y), not since boot
 	LatencyUnit string  `mapstructure:"latency_unit"` // fio per-I/O logs: ns or us; empty: ns
 	ReadBytes   int     `mapstructure:"read_bytes"`   // size of a read; the result does not depend on it
 	ChunkBytes  int64   `mapstructure:"chunk_bytes"`  // decompressed bytes of a chunk

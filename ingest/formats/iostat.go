@@ -1,0 +1,356 @@
+package formats
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/iopathy/iopathy/ingest"
+)
+
+// Iostat reads the text of sysstat's iostat: any version and mix of options
+// (-x, -s, -d, -k, -m, -t, -y, -z, -g, -h, --human, --pretty, --compact, --dec),
+// in any locale. Columns are found by their header names, values by blanks.
+// Which interval a report covers, and whether it is since boot, is settled by
+// ioReports.
+var Iostat = ingest.Register(ingest.Format{
+	Name: "iostat",
+	Doc:  "sysstat iostat text, all versions and options",
+	Kind: ingest.KindSample,
+	Needs: "-t stamps, else start_ns (times then count from 0) and interval (1s is taken unless the rates show another); " +
+		"zone of the stamps (UTC is taken); first_report if it ran with -y and that can't be told from the rates",
+	Lacks: "single I/Os, offsets, processes, errors; read and write latency apart before sysstat 10.0.4 and with -s, flushes before 12.3.1; " +
+		"how devices stack (sda1 beside sda, dm-0 beside both: bytes count once in each); CPU lines and -g groups are notes",
+	Sniff: sniffIostat,
+	Lines: func(src *ingest.Source) (ingest.LinesDecoder, error) { return newIostatText(src) },
+})
+
+func sniffIostat(head []byte, _ string) int {
+	banner, cpu := false, false
+	var space [maxIOTokens][]byte
+	var esc []byte
+	for line := range bytes.Lines(head) {
+		line = plainLine(line, &esc)
+		tok := cutFields(line, space[:0])
+		switch {
+		case len(tok) == 0:
+		case isBanner(line):
+			banner = true
+		case string(tok[0]) == "avg-cpu:":
+			cpu = true
+		default:
+			if _, known, _ := ioHeader(tok, nil); known >= 2 {
+				return 2
+			}
+		}
+	}
+	if banner && cpu {
+		return 1
+	}
+	return 0
+}
+
+// maxIOTokens bounds the fields of a line; no iostat prints half as many.
+const maxIOTokens = 64
+
+// isBanner tells "Linux RELEASE (HOST) DATE _ARCH_ (N CPU)".
+func isBanner(line []byte) bool {
+	return bytes.HasPrefix(line, []byte("Linux ")) && bytes.IndexByte(line, '(') > 0 && bytes.IndexByte(line, ')') > 0
+}
+
+// ioHeader reads a table's header: its columns without the device's, appended to
+// dst, how many of them are known, and whether the device's name comes last.
+// known is 0 if the line is no header.
+func ioHeader(tok [][]byte, dst []ioColumn) (cols []ioColumn, known int, last bool) {
+	isDevice := func(b []byte) bool { return string(b) == "Device" || string(b) == "Device:" }
+	names := tok
+	switch {
+	case len(tok) < 2 || len(tok) == maxIOTokens:
+		return dst, 0, false
+	case isDevice(tok[0]):
+		names = tok[1:]
+	case isDevice(tok[len(tok)-1]):
+		names, last = tok[:len(tok)-1], true
+	default:
+		return dst, 0, false
+	}
+	for _, n := range names {
+		c, ok := ioColumns[string(n)]
+		if !ok {
+			c = ioColumn{field: ioOther, unit: 1}
+		} else {
+			known++
+		}
+		dst = append(dst, c)
+	}
+	return dst, known, last
+}
+
+// plainLine takes the line end, colours and a mail's quote marks off a line. esc
+// is a buffer for lines with colours.
+func plainLine(line []byte, esc *[]byte) []byte {
+	line = bytes.TrimRight(line, "\r\n")
+	if bytes.IndexByte(line, 0x1b) >= 0 {
+		b := (*esc)[:0]
+		for i := 0; i < len(line); i++ {
+			if line[i] != 0x1b {
+				b = append(b, line[i])
+				continue
+			}
+			for i++; i < len(line) && !isLetter(line[i]); i++ {
+			}
+		}
+		*esc, line = b, b
+	}
+	for len(line) > 0 && line[0] == '>' {
+		line = line[1:]
+		if len(line) > 0 && line[0] == ' ' {
+			line = line[1:]
+		}
+	}
+	return line
+}
+
+// iostatText decodes the text line by line.
+type iostatText struct {
+	reports ioReports
+	stamps  ioStamps
+	cols    []ioColumn
+	spare   []ioColumn
+	last    bool // the device's name comes last
+	indent  int  // of the header; a group's line stands deeper
+	table   bool // within a table
+	cpu     bool // the CPU values are next
+	next    int  // the row that a further table of the report continues
+	fields  uint64
+	space   [maxIOTokens][]byte
+	esc     []byte
+
+	name         []byte // a long name alone on its line: the values are on the next
+	nameIndent   int
+	namePosition int64
+}
+
+func newIostatText(src *ingest.Source) (*iostatText, error) {
+	var d iostatText
+	var err error
+	if d.stamps, err = newIOStamps(src); err == nil {
+		d.reports, err = newIOReports(src, accountText)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("iostat: %w", err)
+	}
+	return &d, nil
+}
+
+// accountText gives the lines of a row their fate.
+func accountText(out *ingest.Out, r *ioRow, f ingest.Fate, reason string) {
+	if f != ingest.FateRejected {
+		out.Count(f, reason, r.lines)
+		return
+	}
+	position, lineno := out.Position, out.Lineno
+	out.Position, out.Lineno = r.position, r.lineno
+	out.Reject(r.text, reason)
+	out.Position, out.Lineno = position, lineno
+	out.Count(f, reason, r.lines-1)
+}
+
+func (d *iostatText) Line(line []byte, out *ingest.Out) {
+	text := line
+	line = plainLine(line, &d.esc)
+	tok := cutFields(line, d.space[:0])
+	indent := len(line) - len(bytes.TrimLeft(line, " \t"))
+	if len(d.name) > 0 {
+		if len(tok) == len(d.cols) && d.values(tok) {
+			d.row(tok, d.name, d.nameIndent > d.indent, 2, text, out)
+			d.name = d.name[:0]
+			return
+		}
+		d.dropName(out)
+	}
+	cpu := d.cpu
+	d.cpu = false
+	switch {
+	case len(tok) == 0 || cpu:
+		out.Note()
+	case isBanner(line):
+		d.banner(line, out)
+		out.Note()
+	case string(tok[0]) == "avg-cpu:":
+		d.reports.cpuBlock(out)
+		d.table, d.cpu = false, true
+		out.Note()
+	case d.header(tok, indent, out):
+		out.Note()
+	default:
+		if ns, ok := d.stamps.parse(bytes.TrimSpace(line)); ok {
+			d.reports.stamp(ns, out)
+			d.table = false
+			out.Note()
+			return
+		}
+		d.deviceLine(line, tok, indent, text, out)
+	}
+}
+
+func (d *iostatText) banner(line []byte, out *ingest.Out) {
+	open := bytes.IndexByte(line, '(')
+	end := bytes.IndexByte(line[open:], ')')
+	if end < 0 {
+		return
+	}
+	host := line[open+1 : open+end]
+	d.reports.run(string(host), out)
+	d.table = false
+	if rest := cutFields(line[open+end+1:], d.space[:0]); len(rest) > 0 {
+		d.stamps.banner(rest[0])
+	}
+}
+
+// header takes a line as a table's header if it is one.
+func (d *iostatText) header(tok [][]byte, indent int, out *ingest.Out) bool {
+	cols, known, last := ioHeader(tok, d.spare[:0])
+	if known == 0 {
+		if string(tok[0]) == "Filesystem:" { // the NFS table of old versions
+			d.table = false
+		}
+		return false
+	}
+	d.spare, d.cols = d.cols, cols
+	d.last, d.indent, d.table, d.next = last, indent, true, 0
+	if last {
+		d.indent = 0
+	}
+	d.fields = 0
+	for _, c := range cols {
+		d.fields |= 1 << c.field
+	}
+	d.fields &^= 1 << ioOther
+	d.reports.header(d.fields, out)
+	return true
+}
+
+// values says that all of the fields begin like numbers.
+func (d *iostatText) values(tok [][]byte) bool {
+	for _, t := range tok {
+		if t[0] < '0' || t[0] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// deviceLine reads a line of a table, or finds that it is none.
+func (d *iostatText) deviceLine(line []byte, tok [][]byte, indent int, text []byte, out *ingest.Out) {
+	n := len(d.cols)
+	if !d.table {
+		out.Note()
+		return
+	}
+	if len(tok) == maxIOTokens {
+		out.Reject(text, "columns")
+		return
+	}
+	numbers := 0
+	for _, t := range tok {
+		if t[0] >= '0' && t[0] <= '9' || t[0] == '-' {
+			numbers++
+		}
+	}
+	switch {
+	case !d.last && len(tok) == 1 && numbers == 0:
+		d.name = append(d.name[:0], tok[0]...)
+		d.nameIndent, d.namePosition = indent, out.Position
+	case !d.last && len(tok) > n:
+		at := len(tok) - n
+		name := line[indent : offsetOf(line, tok[at-1])+len(tok[at-1])]
+		if at > 1 && !d.values(tok[at:]) || 2*numbers < n {
+			d.misfit(numbers, len(tok), text, out)
+			return
+		}
+		d.row(tok[at:], name, indent > d.indent, 1, text, out)
+	case d.last && len(tok) > n && d.values(tok[:n]):
+		end := offsetOf(line, tok[n-1]) + len(tok[n-1])
+		name := bytes.TrimRight(line[end:], " \t")
+		group := len(name) > 1 && name[0] == ' ' && name[1] == ' '
+		d.row(tok[:n], bytes.TrimLeft(name, " \t"), group, 1, text, out)
+	default:
+		d.misfit(numbers, len(tok), text, out)
+	}
+}
+
+// offsetOf is where part, a piece of line, begins.
+func offsetOf(line, part []byte) int { return cap(line) - cap(part) }
+
+// misfit gives a fate to a line in a table that is no row: a torn one has numbers
+// but for a name, what other tools and people write between rows has not.
+func (d *iostatText) misfit(numbers, fields int, text []byte, out *ingest.Out) {
+	if numbers > 0 && numbers >= fields-1 {
+		out.Reject(text, "columns")
+		return
+	}
+	out.Note()
+}
+
+// dropName finds that the name alone on its line was none.
+func (d *iostatText) dropName(out *ingest.Out) {
+	d.name = d.name[:0]
+	out.Count(ingest.FateNote, "", 1)
+}
+
+// row reads the values of one device; lines are those that it stands on.
+func (d *iostatText) row(values [][]byte, name []byte, group bool, lines int64, text []byte, out *ingest.Out) {
+	var fresh ioRow
+	r := &fresh
+	device := d.reports.name(name)
+	rows := d.reports.cur.rows
+	// A further table of one report (--pretty -x) goes on with the rows of the first.
+	further := d.reports.cur.seen&^d.fields != 0
+	if further {
+		at := -1
+		if d.next < len(rows) && rows[d.next].device == device {
+			at = d.next
+		} else {
+			for i := range rows {
+				if rows[i].device == device {
+					at = i
+					break
+				}
+			}
+		}
+		if at >= 0 {
+			r = &rows[at]
+			d.next = at + 1
+		}
+	}
+	for i, c := range d.cols {
+		x, reason := parseIOValue(values[i], c)
+		if reason != "" {
+			out.Count(ingest.FateRejected, reason, lines-1)
+			out.Reject(text, reason)
+			return
+		}
+		if c.field != ioOther {
+			r.values[c.field] = x
+		}
+	}
+	r.lines += lines
+	if r != &fresh {
+		return
+	}
+	r.device, r.group, r.position, r.lineno = device, group, out.Position, out.Lineno
+	if lines > 1 {
+		r.position, r.lineno = d.namePosition, out.Lineno-1
+	}
+	if d.reports.first() {
+		r.text = bytes.Clone(text[:min(len(text), ingest.RejectTextBytes)])
+	}
+	d.reports.add(*r, out)
+}
+
+func (d *iostatText) End(out *ingest.Out) {
+	if len(d.name) > 0 {
+		d.dropName(out)
+	}
+	d.reports.flush(out)
+}
