@@ -127,17 +127,9 @@ func (m *Model) components(points []Point, share float64) {
 }
 
 // Project measures windows against their normals and places them among their
-// peers. It is pure. The vector of a Point differs from its window's in:
-//
-//   - latency_load_residual: the raw latency at load less the expected one;
-//   - burst_queueing: times what the burst costs, sqrt of the log10 of latency
-//     over the expected one, within 0..1: a device that serves a burst in
-//     parallel isn't congested;
-//   - write_flood: times log10 of the device time that the written bytes take
-//     at the group's best rate over 0.4 % of the window, within 0..1: a flood
-//     that the device swallows delays nobody;
-//   - throughput_plateau: fades out from 40 to 100 in flight: the ceiling
-//     before so deep a queue says nothing that the queue doesn't.
+// peers. It is pure. The vector of a Point differs from its window's: the
+// latency residual is the raw latency at load less the expected one, and five
+// axes are sharpened by the context and the normals (axes.go).
 func (m *Model) Project(ws []features.Window, inv Inventory) []Point {
 	points := make([]Point, len(ws))
 	for i := range ws {
@@ -148,12 +140,6 @@ func (m *Model) Project(ws []features.Window, inv Inventory) []Point {
 	return points
 }
 
-const (
-	leastFlood = 0.004 // share of the covered time
-	deepFrom   = 1.6   // log10 of the depth from which a plateau fades
-	deepTo     = 2.0
-)
-
 func (m *Model) measure(w *features.Window, inv Inventory) Point {
 	p := Point{Window: w, Space: m, Vector: w.Vector, Normal: m.normal(w, inv[w.Key])}
 	if w.Idle {
@@ -161,28 +147,22 @@ func (m *Model) measure(w *features.Window, inv Inventory) Point {
 	}
 	known := w.Missing.Has
 	if known(features.LatencyLoadResidual) {
-		p.Vector[features.LatencyLoadResidual] -= p.Normal.Expected
+		p.Vector[features.LatencyLoadResidual] = rawNS(w) - p.Normal.Expected
 	} else {
 		p.Vector[features.LatencyLoadResidual] = 0
 	}
-	depth := w.Vector[features.QueueDepthLevel]
-	excess := p.Vector[features.LatencyLoadResidual] + depth
-	p.Vector[features.BurstQueueing] *= math.Sqrt(clamp(excess, 0, 1))
-	if s := FloodShare(&p); !math.IsNaN(s) {
-		p.Vector[features.WriteFlood] *= clamp(math.Log10(max(s, 1e-9)/leastFlood), 0, 1)
+	set := func(f int, value float64) {
+		if known(f) {
+			p.Vector[f] = value
+		}
 	}
-	p.Vector[features.ThroughputPlateau] *= clamp((deepTo-depth)/(deepTo-deepFrom), 0, 1)
+	set(features.ThroughputPlateau, ceiling(w))
+	set(features.BurstQueueing, bursts(w, p.Vector[features.LatencyLoadResidual]))
+	set(features.WriteFlood, flood(&p))
+	set(features.RereadShare, rereads(w))
+	set(features.StallGap, gap(w))
 	return p
 }
-
-// FloodShare is the share of the covered time that the window's written bytes
-// would take at the group's best rate; NaN if the bytes aren't known.
-func FloodShare(p *Point) float64 {
-	c := &p.Window.Context
-	return c[features.CtxWriteBytesShare] * c[features.CtxBytesPerS] / p.Normal.Rate
-}
-
-func clamp(x, low, high float64) float64 { return min(max(x, low), high) }
 
 // normal finds what a window is held against: the device's own normal, its
 // group's, its rotational kind's, the constants.

@@ -49,13 +49,18 @@ func transferNS(w *features.Window, rate float64) float64 {
 
 // service is log10 ns of the level that would explain the window's latency.
 func service(w *features.Window, rate float64, rotational bool) float64 {
-	ns := math.Pow(10, w.Vector[features.LatencyLoadResidual])
+	ns := math.Pow(10, rawNS(w))
 	return math.Log10(max(ns-transferNS(w, rate), leastService*ns) / seeks(w, rotational))
 }
 
 // expected is log10 ns of the latency at load that a level explains.
 func expected(w *features.Window, level, rate float64, rotational bool) float64 {
 	return math.Log10(math.Pow(10, level)*seeks(w, rotational) + transferNS(w, rate))
+}
+
+// rawNS is log10 ns of the window's latency at load.
+func rawNS(w *features.Window) float64 {
+	return w.Vector[features.LatencyLoadResidual] + math.Log10(features.LatencyUnitNS)
 }
 
 // usable reports whether a window says something about latency.

@@ -1,0 +1,93 @@
+package reduce
+
+import (
+	"math"
+
+	"github.com/iopathy/iopathy/features"
+)
+
+// Four axes are read more sharply than the window's own number where the
+// context tells more; where it doesn't, the window's number stands.
+const (
+	hostPause    = 0.25 // s: gaps up to it are any busy host's scheduling
+	longMedians  = 8    // median latencies that a gap must exceed
+	smallReads   = 4.5  // log10 bytes: up to it a re-read counts in full
+	largeReads   = 5.3  // from it on it counts leastReread
+	leastReread  = 0.25
+	queueBeyond  = 0.5 // log10: depth beyond what the use explains, from which a burst queues
+	queueSpan    = 1.5
+	leastFlood   = 0.004 // share of the covered time
+	deepFrom     = 1.6   // log10 of the depth from which a plateau fades
+	deepTo       = 2.0
+	fullyBusy    = 0.999
+	nothingFlows = 1e-9
+)
+
+// ceiling is throughput_plateau over whole seconds: a token bucket's own beat
+// is noise in shorter ticks, and a paced stream that never fills a second is
+// no ceiling. It fades out from 40 to 100 in flight: the ceiling before so
+// deep a queue says nothing that the queue doesn't.
+func ceiling(w *features.Window) float64 {
+	v := fact(w, features.CtxCeiling, w.Vector[features.ThroughputPlateau])
+	if math.IsNaN(w.Context[features.CtxCeilingSpread]) && !math.IsNaN(w.Context[features.CtxFullSeconds]) {
+		v = 0 // too few full seconds to tell a ceiling
+	}
+	return v * clamp((deepTo-w.Vector[features.QueueDepthLevel])/(deepTo-deepFrom), 0, 1)
+}
+
+// bursts is burst_queueing: the depth while busy beyond what so low a use
+// explains (an M/M/1 queue holds 1/(1-rho) while busy), times the idle time,
+// times what the burst costs in latency over the expected one: a device that
+// serves a burst in parallel isn't congested. The period plays no part: one of
+// 100 ms hides in ticks of 100 ms.
+func bursts(w *features.Window, residual float64) float64 {
+	busy := min(w.Vector[features.BusyFraction], fullyBusy)
+	depth := w.Vector[features.QueueDepthLevel]
+	queue := clamp((depth+math.Log10(1-busy)-queueBeyond)/queueSpan, 0, 1)
+	return math.Sqrt(queue*clamp(residual+depth, 0, 1)) * (1 - busy)
+}
+
+// flood is write_flood times log10 of the device time that the written bytes
+// take at the group's best rate over 0.4 % of the covered time, within 0..1: a
+// flood that the device swallows delays nobody.
+func flood(p *Point) float64 {
+	v := p.Window.Vector[features.WriteFlood]
+	if s := FloodShare(p); !math.IsNaN(s) {
+		v *= clamp(math.Log10(max(s, nothingFlows)/leastFlood), 0, 1)
+	}
+	return v
+}
+
+// rereads is reread_share without the square root over the share (a hot set
+// re-reads a tenth, a thrashing cache half or all), metadata reads left out,
+// large reads (scans that come round) weighed down.
+func rereads(w *features.Window) float64 {
+	c := &w.Context
+	share := c[features.CtxReread]
+	if math.IsNaN(share) {
+		return w.Vector[features.RereadShare]
+	}
+	share = max(share-fact(w, features.CtxMetaReadShare, 0), 0)
+	size := math.Log10(max(fact(w, features.CtxReadSizeMean, 4096), 1))
+	small := clamp((largeReads-size)/(largeReads-smallReads), leastReread, 1)
+	return share * small * math.Sqrt(max(fact(w, features.CtxReadShare, 1), 0))
+}
+
+// gap is stall_gap held against the host's own pauses and the window's median.
+func gap(w *features.Window) float64 {
+	s := w.Context[features.CtxStallSeconds]
+	if math.IsNaN(s) {
+		return w.Vector[features.StallGap]
+	}
+	limit := max(hostPause, longMedians*fact(w, features.CtxLatencyP50, 0)/1e3)
+	return max(math.Log10(max(s, 1e-3)/limit), 0)
+}
+
+// FloodShare is the share of the covered time that the window's written bytes
+// would take at the group's best rate; NaN if the bytes aren't known.
+func FloodShare(p *Point) float64 {
+	c := &p.Window.Context
+	return c[features.CtxWriteBytesShare] * c[features.CtxBytesPerS] / p.Normal.Rate
+}
+
+func clamp(x, low, high float64) float64 { return min(max(x, low), high) }
