@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	opCount = int(ingest.OpDiscard) + 1
+	opCount  = int(ingest.OpDiscard) + 1
+	flagSets = int(ingest.FlagPreflush) << 1
 
 	smallWriteBytes = 16 << 10
 
@@ -31,25 +32,24 @@ const (
 type account struct {
 	window int64
 
-	requests, timed                 int64
-	ops                             [opCount]int64
-	timedBy, latencyBy              [opCount]int64
-	maxLatency                      int64
-	sync, meta, fua, ahead, journal int64
-	metaReads                       int64
-	errors                          int64
-	queued, queueNS, queuedLatency  int64
-	sized, sizedBytes               int64 // reads and writes whose size is known and above 0
-	sizedReads, readBytes           int64
-	smallWrites                     int64
-	unsized                         int64 // reads and writes of unknown size
-	placed, sequential, misaligned  int64
-	latency                         [latencyGroups]histogram
-	squares                         squares // of latencies
-	sizes                           histogram
-	regions                         [regionCount][regionOctaves]uint32
-	comms, cgroups                  tops
-	reread                          rereadSums
+	requests, timed                int64
+	ops                            [opCount]int64
+	timedBy, latencyBy             [opCount]int64
+	maxLatency                     int64
+	byFlags                        [opCount][flagSets]int64
+	errors                         int64
+	queued, queueNS, queuedLatency int64
+	sized, sizedBytes              int64 // reads and writes whose size is known and above 0
+	sizedReads, readBytes          int64
+	smallWrites                    int64
+	unsized                        int64 // reads and writes of unknown size
+	placed, sequential, misaligned int64
+	latency                        [latencyGroups]histogram
+	squares                        squares // of latencies
+	sizes                          histogram
+	regions                        [regionCount][regionOctaves]uint32
+	comms, cgroups                 tops
+	reread                         rereadSums
 }
 
 // reset empties the account for another window.
@@ -65,7 +65,7 @@ func (a *account) reset() {
 	a.window = 0
 	a.requests, a.timed, a.maxLatency = 0, 0, 0
 	a.ops, a.timedBy, a.latencyBy = [opCount]int64{}, [opCount]int64{}, [opCount]int64{}
-	a.sync, a.meta, a.fua, a.ahead, a.journal, a.errors, a.metaReads = 0, 0, 0, 0, 0, 0, 0
+	a.byFlags, a.errors = [opCount][flagSets]int64{}, 0
 	a.queued, a.queueNS, a.queuedLatency = 0, 0, 0
 	a.sized, a.sizedBytes, a.sizedReads, a.readBytes, a.smallWrites, a.unsized = 0, 0, 0, 0, 0, 0
 	a.placed, a.sequential, a.misaligned = 0, 0, 0
@@ -81,7 +81,7 @@ func (a *account) add(e *ingest.Event, f *Fold) {
 	}
 	a.requests++
 	a.ops[op]++
-	a.flags(op, e.Flags)
+	a.byFlags[op][int(e.Flags)%flagSets]++
 	if e.Error != 0 {
 		a.errors++
 	}
@@ -126,29 +126,27 @@ func (a *account) add(e *ingest.Event, f *Fold) {
 	}
 }
 
-func (a *account) flags(op ingest.Op, fl ingest.Flags) {
-	const journal = ingest.FlagMeta | ingest.FlagFUA | ingest.FlagPreflush
-	if op == ingest.OpFlush || fl&journal != 0 {
-		a.journal++
-	}
-	if fl == 0 {
-		return
-	}
-	if fl&ingest.FlagSync != 0 {
-		a.sync++
-	}
-	if fl&ingest.FlagMeta != 0 {
-		a.meta++
-		if op == ingest.OpRead {
-			a.metaReads++
+// flagged counts the requests that have one of some flags, of one op or, with
+// opCount, of all.
+func (a *account) flagged(op int, some ingest.Flags) (n int64) {
+	for o := range a.byFlags {
+		if op != o && op != opCount {
+			continue
+		}
+		for fl, count := range a.byFlags[o] {
+			if ingest.Flags(fl)&some != 0 {
+				n += count
+			}
 		}
 	}
-	if fl&(ingest.FlagFUA|ingest.FlagPreflush) != 0 {
-		a.fua++
-	}
-	if fl&ingest.FlagReadahead != 0 {
-		a.ahead++
-	}
+	return n
+}
+
+// journal counts the requests that flush or carry metadata, FUA or preflush.
+func (a *account) journal() int64 {
+	const some = ingest.FlagMeta | ingest.FlagFUA | ingest.FlagPreflush
+	flush := int(ingest.OpFlush)
+	return a.flagged(opCount, some) - a.flagged(flush, some) + a.ops[flush]
 }
 
 func (a *account) timing(op ingest.Op, e *ingest.Event) {
@@ -226,6 +224,7 @@ type tops struct {
 	ids   [16]uint32
 	n     [16]int64
 	used  int
+	last  int // the one found last
 	known int64
 }
 
@@ -234,14 +233,20 @@ func (t *tops) add(id uint32) {
 		return
 	}
 	t.known++
+	if t.ids[t.last] == id {
+		t.n[t.last]++
+		return
+	}
 	for i := 0; i < t.used; i++ {
 		if t.ids[i] == id {
 			t.n[i]++
+			t.last = i
 			return
 		}
 	}
 	if t.used < len(t.ids) {
 		t.ids[t.used], t.n[t.used] = id, 1
+		t.last = t.used
 		t.used++
 	}
 }

@@ -9,6 +9,9 @@
 //     when nothing is wrong, and the Context: facts used as evidence and for
 //     pictures, never for distance.
 //
+// Fold does so for events, SampleFold for interval counters. Ticks and windows
+// become plain columns by TickColumns and WindowColumns, and come back.
+//
 // What a source can't tell is missing, not zero. Nothing here touches files,
 // clocks, flags or random sources.
 package features

@@ -56,10 +56,10 @@ type Fold struct {
 
 // slot is an open tick: sums of what completed in it, and the times in it.
 type slot struct {
-	tick   Tick
-	starts []int64 // since the tick's start, in order of completion
-	ends   []int64 // since the tick's start, doubled, odd for an I/O of no length; ascending
-	sorted bool    // starts are ascending
+	tick     Tick
+	starts   []int64 // since the tick's start
+	ends     []int64 // since the tick's start, doubled, odd for an I/O of no length; ascending
+	unsorted bool    // starts are not ascending
 }
 
 // NewFold is a fold over the events of one device. lookAheadNS is at least
@@ -224,7 +224,7 @@ func (f *Fold) closeTick(number, length int64) {
 		for len(f.early) > 0 && f.early[0] < start+f.o.TickNS {
 			s.arrive(max(f.early[0]-start, 0))
 			f.inRing++
-			f.early = slices.Delete(f.early, 0, 1)
+			f.early = f.early[1:]
 		}
 	}
 	if !f.span {
@@ -242,12 +242,12 @@ func (f *Fold) closeTick(number, length int64) {
 	}
 	row.StartNS = start
 	if s != nil && len(s.starts)+len(s.ends) > 0 {
-		if !s.sorted {
+		if s.unsorted {
 			slices.Sort(s.starts)
 		}
 		f.line.run(row, s.starts, s.ends, length)
 		f.inRing -= len(s.starts) + len(s.ends)
-		s.tick, s.starts, s.ends, s.sorted = Tick{}, s.starts[:0], s.ends[:0], false
+		s.tick, s.starts, s.ends, s.unsorted = Tick{}, s.starts[:0], s.ends[:0], false
 	} else if f.line.depth > 0 {
 		f.line.run(row, nil, nil, length)
 	}
@@ -323,13 +323,24 @@ func (f *Fold) early0() int64 {
 	return f.early[len(f.early)-1]
 }
 
+// nearOrder is how far a start is moved to its place as it comes; a tick with
+// one that lies farther is sorted when it closes.
+const nearOrder = 64
+
+// arrive keeps a start, in order if it is near its place.
 func (s *slot) arrive(offset int64) {
-	if n := len(s.starts); n == 0 {
-		s.sorted = true
-	} else if offset < s.starts[n-1] {
-		s.sorted = false
-	}
+	n := len(s.starts)
 	s.starts = append(s.starts, offset)
+	if s.unsorted {
+		return
+	}
+	i, least := n, max(n-nearOrder, 0)
+	for i > least && s.starts[i-1] > offset {
+		s.starts[i] = s.starts[i-1]
+		i--
+	}
+	s.starts[i] = offset
+	s.unsorted = i > 0 && s.starts[i-1] > offset
 }
 
 // add counts a completed event in its tick.

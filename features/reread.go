@@ -102,7 +102,6 @@ func (t *rereads) touch(key uint64, at int64, weight uint64, window uint32, meta
 				if t.shift > 0 && key>>(64-t.shift) != 0 {
 					return // the threshold fell below this block
 				}
-				mask = uint64(len(t.slots) - 1)
 				i = t.free(key)
 			}
 			t.n++

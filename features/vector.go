@@ -179,7 +179,7 @@ func (c *calculator) vector(p *part, timed bool) (v Vector, m Mask) {
 	})
 	set(WriteFlood, course && p.sizeKnown, func() float64 { return flood(c.written, written, bytes) })
 	set(SyncMetadataShare, requests, func() float64 {
-		return math.Sqrt(float64(a.journal) / float64(a.requests))
+		return math.Sqrt(float64(a.journal()) / float64(a.requests))
 	})
 	reads := float64(a.ops[ingest.OpRead])
 	share, _ := a.reread.share()
