@@ -74,3 +74,11 @@ func (n *Names) List() []string {
 	}
 	return n.list
 }
+
+// Rename gives every name what to says; two may become one text and stay two
+// numbers. Intern goes on finding a name by its old text.
+func (n *Names) Rename(to func(old string) string) {
+	for i := 1; i < len(n.list); i++ {
+		n.list[i] = to(n.list[i])
+	}
+}

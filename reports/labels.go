@@ -18,7 +18,7 @@ var labelHeader = []string{
 
 // Column is a column of a table in plain Go: Data is a []string, []int64 or
 // []float64; Valid is nil where every row has a value.
-type Column struct {
+type Column = struct {
 	Name  string
 	Data  any
 	Valid []bool

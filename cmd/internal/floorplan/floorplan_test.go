@@ -1,0 +1,135 @@
+// Package floorplan guards who may import whom.
+package floorplan
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/iopathy/iopathy"
+
+// rooms says which of ours each package may import. What is not drawn is
+// forbidden; a new package must be drawn here first.
+var rooms = map[string][]string{
+	"ingest":                 {},
+	"ingest/formats":         {"ingest"},
+	"ingest/lake":            {},
+	"features":               {"ingest"},
+	"reduce":                 {"features", "ingest"},
+	"cluster":                {"features", "reduce", "ingest"},
+	"heatmap":                {"features", "cluster"},
+	"reports":                {"features", "reduce", "cluster", "heatmap", "ingest", "reports/assets"},
+	"reports/assets":         {},
+	"configs":                {"ingest", "features", "reduce", "cluster", "heatmap", "reports"},
+	"cmd/iopathy":            {"*"},
+	"cmd/internal/local":     {"*"},
+	"cmd/internal/floorplan": {},
+}
+
+// computing stages touch no files, clocks, flags, loggers or random sources.
+var computing = []string{"features", "reduce", "cluster", "heatmap"}
+
+var outside = []string{"os", "net", "log", "flag", "io/fs", "math/rand", "time", "github.com/apache/arrow", "github.com/spf13"}
+
+// arrowRoom alone imports arrow, so that a move to its next line is one change.
+const arrowRoom = "ingest/lake"
+
+func TestFloorPlan(t *testing.T) {
+	root := os.DirFS("../../..")
+	seen := map[string]bool{}
+	err := fs.WalkDir(root, ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			name := d.Name()
+			if p != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "docs" || name == "out") {
+				return fs.SkipDir
+			}
+			if slices.Contains([]string{"common", "util", "utils", "helpers", "types", "models", "misc", "shared"}, name) {
+				t.Errorf("%s: a room is named after what it makes, never %q", p, name)
+			}
+			if p != "." {
+				if _, err := fs.Stat(root, p+"/go.mod"); err == nil {
+					return fs.SkipDir // a module of its own
+				}
+			}
+			return nil
+		}
+		if !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") {
+			return nil
+		}
+		dir := path.Dir(p)
+		allowed, drawn := rooms[dir]
+		if !drawn {
+			t.Errorf("%s: package %s is not on the floor plan: draw it here and in docs/ARCHITECTURE.md", p, dir)
+			return nil
+		}
+		seen[dir] = true
+		src, err := fs.ReadFile(root, p)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), p, src, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, imp := range file.Imports {
+			check(t, p, dir, allowed, strings.Trim(imp.Path.Value, `"`))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir := range rooms {
+		if !seen[dir] && dir != "cmd/internal/floorplan" {
+			t.Errorf("the floor plan draws %s, which does not exist", dir)
+		}
+	}
+}
+
+func check(t *testing.T, file, dir string, allowed []string, imp string) {
+	t.Helper()
+	if ours, ok := strings.CutPrefix(imp, module+"/"); ok {
+		if !slices.Contains(allowed, ours) && !slices.Contains(allowed, "*") {
+			t.Errorf("%s imports %s: %s may import %v", file, ours, dir, allowed)
+		}
+		return
+	}
+	if strings.HasPrefix(imp, "github.com/apache/arrow") && dir != arrowRoom {
+		t.Errorf("%s imports %s: only %s does", file, imp, arrowRoom)
+	}
+	if slices.Contains(computing, dir) {
+		for _, o := range outside {
+			if imp == o || strings.HasPrefix(imp, o+"/") {
+				t.Errorf("%s imports %s: %s computes and touches nothing outside", file, imp, dir)
+			}
+		}
+	}
+}
+
+func TestTopLevel(t *testing.T) {
+	entries, err := os.ReadDir("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixed := []string{"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "cluster", "cmd", "configs", "docs", "features", "go.mod", "go.sum", "heatmap", "ingest", "reduce", "reports"}
+	var got []string
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") && e.Name() != "out" {
+			got = append(got, e.Name())
+		}
+	}
+	sort.Strings(got)
+	if !slices.Equal(got, fixed) {
+		t.Errorf("top level is %v, want %v", got, fixed)
+	}
+}

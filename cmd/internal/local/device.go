@@ -1,0 +1,274 @@
+package local
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/ingest"
+	"github.com/iopathy/iopathy/ingest/lake"
+)
+
+// The columns that the folds need.
+var (
+	eventColumns  = []string{"time_ns", "device", "comm", "op", "flags", "offset_bytes", "size_bytes", "queue_ns", "latency_ns", "latency_kind", "depth", "error", "cgroup", "source_offset"}
+	sampleColumns = ingest.SampleColumnNames
+)
+
+// breakNS is the idle time after which a device's span ends and another
+// begins: windows between recordings of different days say nothing.
+const breakNS = int64(6 * time.Hour)
+
+// longNS is the latency from which an I/O is announced to the fold instead of
+// making every tick wait for it.
+const longNS = int64(2 * time.Second)
+
+// mostLong bounds the announcements; beyond it the ticks wait.
+const mostLong = 64 << 10
+
+// deviceTask is one device of one host and where its rows are.
+type deviceTask struct {
+	key     features.Key
+	events  *lake.Index // nil: none
+	samples *lake.Index
+	open    []int64 // starts of I/Os that never completed
+	endNS   int64   // end of the inputs that these stand in
+}
+
+// deviceResult is what a device's folds gave.
+type deviceResult struct {
+	windows []features.Window
+	ticks   []features.Tick
+	kinds   map[ingest.LatencyKind]int64 // events by latency kind
+	dropped int64                        // events of kinds that were not used
+}
+
+// fold runs a device's rows through the folds of package features.
+func (t *deviceTask) fold(o features.Options) (*deviceResult, error) {
+	res := &deviceResult{kinds: map[ingest.LatencyKind]int64{}}
+	addTick := func(x *features.Tick) { res.ticks = append(res.ticks, *x) }
+	addWindow := func(w *features.Window) { res.windows = append(res.windows, *w) }
+	if t.events == nil {
+		return res, t.foldSamples(o, res, addTick, addWindow)
+	}
+	ahead, long, err := t.survey(res)
+	if err != nil {
+		return nil, err
+	}
+	kind := prefer(res.kinds)
+	var names ingest.Names
+	fold := features.NewFold(t.key, o, ahead, addTick, addWindow)
+	begin := func() {
+		for _, s := range t.open {
+			fold.AddOpen(s)
+		}
+		for _, s := range long {
+			fold.AddLong(s)
+		}
+	}
+	begin()
+	last := int64(0)
+	var streams []source
+	for _, s := range t.events.Streams(t.key.Device, eventColumns) {
+		streams = append(streams, &eventStream{Stream: s, names: &names, input: inputOf(s.Path), kind: kind, dropped: &res.dropped})
+	}
+	err = merge(streams, func(r *row) error {
+		if last != 0 && r.StartNS()-last > breakNS {
+			fold.Close(0)
+			fold = features.NewFold(t.key, o, ahead, addTick, addWindow)
+		}
+		last = r.TimeNS
+		fold.Add(&r.Event)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	fold.Close(t.endNS)
+	return res, nil
+}
+
+// survey reads the latencies once: how far the fold must look ahead, and the
+// few I/Os that are longer than that.
+func (t *deviceTask) survey(res *deviceResult) (ahead int64, long []int64, err error) {
+	for _, s := range t.events.Streams(t.key.Device, []string{"time_ns", "latency_ns", "latency_kind"}) {
+		for {
+			cols, n, err := s.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return 0, nil, err
+			}
+			var times, lat []int64
+			var valid []bool
+			var kinds []string
+			for _, c := range cols {
+				switch c.Name {
+				case "time_ns":
+					times = c.Data.([]int64)
+				case "latency_ns":
+					lat, valid = c.Data.([]int64), c.Valid
+				case "latency_kind":
+					kinds = c.Data.([]string)
+				}
+			}
+			count(res.kinds, kinds[:n])
+			for i := range lat {
+				if valid != nil && !valid[i] {
+					continue
+				}
+				if lat[i] > longNS && len(long) <= mostLong {
+					long = append(long, times[i]-lat[i])
+					continue
+				}
+				ahead = max(ahead, lat[i])
+			}
+			if len(long) > mostLong {
+				for _, l := range lat {
+					ahead = max(ahead, l)
+				}
+			}
+		}
+	}
+	if len(long) > mostLong {
+		return t.surveyAll()
+	}
+	slices.Sort(long)
+	return ahead, long, nil
+}
+
+// surveyAll is the look-ahead where too many I/Os are long.
+func (t *deviceTask) surveyAll() (ahead int64, long []int64, err error) {
+	for _, s := range t.events.Streams(t.key.Device, []string{"latency_ns"}) {
+		for {
+			cols, _, err := s.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return 0, nil, err
+			}
+			for _, l := range cols[0].Data.([]int64) {
+				ahead = max(ahead, l)
+			}
+		}
+	}
+	return ahead, nil, nil
+}
+
+func count(kinds map[ingest.LatencyKind]int64, words []string) {
+	for i := 0; i < len(words); {
+		n := i + 1
+		for n < len(words) && words[n] == words[i] {
+			n++
+		}
+		kinds[ingest.ParseKind(words[i])] += int64(n - i)
+		i = n
+	}
+}
+
+// prefer is the latency kind that a device's windows take where its events
+// have several: the block layer's before the device's before an
+// application's, unless it is but a fragment of them.
+func prefer(kinds map[ingest.LatencyKind]int64) ingest.LatencyKind {
+	var all int64
+	for _, n := range kinds {
+		all += n
+	}
+	for _, k := range []ingest.LatencyKind{ingest.KindQ2C, ingest.KindD2C, ingest.KindSyscall, ingest.KindApp} {
+		if n := kinds[k]; n > 0 && n*20 >= all {
+			return k
+		}
+	}
+	return ingest.KindNone
+}
+
+// eventStream is a part's rows of a device as a source of the merge.
+type eventStream struct {
+	*lake.Stream
+	names   *ingest.Names
+	input   string
+	kind    ingest.LatencyKind
+	dropped *int64
+	batch   []ingest.Event
+	at      int
+	hand    row
+}
+
+func (s *eventStream) head() *row     { return &s.hand }
+func (s *eventStream) minTime() int64 { return s.MinTime }
+
+// next moves to the next row. An event whose latency is of another kind keeps
+// its place, its size and its op; its latency is not mixed in.
+func (s *eventStream) next() error {
+	if s.at == len(s.batch) {
+		cols, _, err := s.Next()
+		if err != nil {
+			return err
+		}
+		if s.batch, err = ingest.EventsFromColumns(cols, s.names, s.batch[:0]); err != nil {
+			return err
+		}
+		s.at = 0
+	}
+	s.hand.Event, s.hand.input = s.batch[s.at], s.input
+	s.at++
+	if e := &s.hand.Event; e.Kind != s.kind && e.LatencyNS >= 0 && !within(e.Kind, s.kind) {
+		*s.dropped++
+	}
+	return nil
+}
+
+// within says that latencies of kind a may stand among those of kind b: an I/O
+// whose queueing was before the trace began has only its device time.
+func within(a, b ingest.LatencyKind) bool {
+	return a == ingest.KindD2C && b == ingest.KindQ2C
+}
+
+func (t *deviceTask) foldSamples(o features.Options, res *deviceResult, addTick func(*features.Tick), addWindow func(*features.Window)) error {
+	if t.samples == nil {
+		return nil
+	}
+	var names ingest.Names
+	var all []ingest.Sample
+	for _, s := range t.samples.Streams(t.key.Device, sampleColumns) {
+		for {
+			cols, _, err := s.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if all, err = ingest.SamplesFromColumns(cols, &names, all); err != nil {
+				return err
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b ingest.Sample) int { return int(min(max(a.TimeNS-b.TimeNS, -1), 1)) })
+	fold := features.NewSampleFold(t.key, o, addTick, addWindow)
+	last := int64(0)
+	for i := range all {
+		if last != 0 && all[i].TimeNS-all[i].IntervalNS-last > breakNS {
+			fold.Close()
+			fold = features.NewSampleFold(t.key, o, addTick, addWindow)
+		}
+		last = all[i].TimeNS
+		fold.Add(&all[i])
+	}
+	fold.Close()
+	res.kinds[ingest.KindSample] += int64(len(all))
+	return nil
+}
+
+// inputOf is the input's identity in a part's path.
+func inputOf(path string) string {
+	name, err := lake.ParsePart(tail(path))
+	if err != nil {
+		return path
+	}
+	return name.Input
+}

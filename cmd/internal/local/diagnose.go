@@ -1,0 +1,311 @@
+package local
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/configs"
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/ingest"
+	"github.com/iopathy/iopathy/ingest/lake"
+	"github.com/iopathy/iopathy/reduce"
+	"github.com/iopathy/iopathy/reports"
+)
+
+// Diagnosed is what is said of the windows, and the models that said it.
+type Diagnosed struct {
+	Windows []features.Window
+	Points  []reduce.Point // one a window
+	Result  cluster.Result
+	Models  []KindModel
+}
+
+// KindModel is the models of the windows of one latency kind, tick and length:
+// kinds are never mixed.
+type KindModel struct {
+	Kind     string         `json:"latency_kind"`
+	TickNS   int64          `json:"tick_ns"`
+	WindowNS int64          `json:"window_ns"`
+	Reduce   *reduce.Model  `json:"reduce"`
+	Cluster  *cluster.Model `json:"cluster"`
+}
+
+// modelFile is where the lake keeps its model.
+const modelFile = "model.json"
+
+// family is the windows that one model may judge.
+type family struct {
+	kind         ingest.LatencyKind
+	tick, length int64
+	index        []int
+	windows      []features.Window
+}
+
+// families sorts the windows by latency kind, tick and length; windows in
+// which nothing has a latency go with the largest family of their tick.
+func families(windows []features.Window) []*family {
+	var all []*family
+	find := func(w *features.Window, kind ingest.LatencyKind) *family {
+		for _, f := range all {
+			if f.kind == kind && f.tick == w.TickNS && f.length == w.EndNS-w.StartNS {
+				return f
+			}
+		}
+		f := &family{kind: kind, tick: w.TickNS, length: w.EndNS - w.StartNS}
+		all = append(all, f)
+		return f
+	}
+	kindOf := map[features.Key]ingest.LatencyKind{}
+	for i := range windows {
+		if k := windows[i].Kind; k != ingest.KindNone {
+			kindOf[windows[i].Key] = k
+		}
+	}
+	for i := range windows {
+		f := find(&windows[i], kindOf[windows[i].Key])
+		f.index = append(f.index, i)
+		f.windows = append(f.windows, windows[i])
+	}
+	slices.SortStableFunc(all, func(a, b *family) int {
+		return cmp.Or(cmp.Compare(len(b.index), len(a.index)), cmp.Compare(a.kind, b.kind), cmp.Compare(a.tick, b.tick), cmp.Compare(a.length, b.length))
+	})
+	return all
+}
+
+// Diagnose fits on the windows (or takes the shipped model, or the file that
+// the config names) and labels them.
+func (j *Job) Diagnose(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules, refit bool) (*Diagnosed, error) {
+	if j.Config.Model != "" {
+		models, err := readModels(j.Config.Model)
+		if err != nil {
+			return nil, err
+		}
+		return j.label(windows, inv, rules, models)
+	}
+	var shipped cluster.Model
+	if err := json.Unmarshal(configs.ShippedModel(), &shipped); err != nil {
+		return nil, fmt.Errorf("shipped model: %w", err)
+	}
+	force := ""
+	if refit {
+		force = cluster.Fitted
+	}
+	return j.judge(windows, func(f *family) ([]reduce.Point, cluster.Result, KindModel, error) {
+		km := KindModel{Kind: f.kind.String(), TickNS: f.tick, WindowNS: f.length}
+		first, err := reduce.Fit(f.windows, inv, shipped.Reduce, j.Config.Reduce)
+		if err != nil {
+			return nil, cluster.Result{}, km, err
+		}
+		mask := cluster.HealthyMask(first.Project(f.windows, inv), rules, &shipped, j.Config.Cluster)
+		if km.Reduce, err = reduce.Refit(f.windows, inv, shipped.Reduce, mask, j.Config.Reduce); err != nil {
+			return nil, cluster.Result{}, km, err
+		}
+		points := km.Reduce.Project(f.windows, inv)
+		res, m, err := cluster.Diagnose(points, rules, &shipped, force, j.Config.Cluster)
+		km.Cluster = m
+		return points, res, km, err
+	})
+}
+
+// Relabel labels the windows with the model of the lake, or of the config.
+func (j *Job) Relabel(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules) (*Diagnosed, error) {
+	path := j.Config.Model
+	if path == "" {
+		path = filepath.Join(j.Lake, filepath.FromSlash(lake.ModelPath(modelFile)))
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("the lake holds no model yet: run iopathy fit first, or give --model FILE")
+		}
+	}
+	models, err := readModels(path)
+	if err != nil {
+		return nil, err
+	}
+	return j.label(windows, inv, rules, models)
+}
+
+func (j *Job) label(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules, models []KindModel) (*Diagnosed, error) {
+	return j.judge(windows, func(f *family) ([]reduce.Point, cluster.Result, KindModel, error) {
+		for _, km := range models {
+			if km.Kind == f.kind.String() && km.TickNS == f.tick && km.WindowNS == f.length {
+				if err := km.Reduce.Check(f.windows); err != nil {
+					return nil, cluster.Result{}, km, err
+				}
+				points := km.Reduce.Project(f.windows, inv)
+				return points, km.Cluster.Label(points, rules, j.Config.Cluster), km, nil
+			}
+		}
+		return nil, cluster.Result{}, KindModel{}, fmt.Errorf("the model knows no windows of %d ns with ticks of %d ns and latencies of kind %s (%s/%s has such): fit anew",
+			f.length, f.tick, f.kind, f.windows[0].Host, f.windows[0].Device)
+	})
+}
+
+// judge labels each family on its own and joins what is said.
+func (j *Job) judge(windows []features.Window, one func(*family) ([]reduce.Point, cluster.Result, KindModel, error)) (*Diagnosed, error) {
+	d := &Diagnosed{Windows: windows, Points: make([]reduce.Point, len(windows))}
+	d.Result.Diagnoses = make([]cluster.Diagnosis, len(windows))
+	d.Result.Model = cluster.Shipped
+	for n, f := range families(windows) {
+		points, res, km, err := one(f)
+		if err != nil {
+			return nil, err
+		}
+		d.Models = append(d.Models, km)
+		for i, at := range f.index {
+			d.Points[at] = points[i]
+			d.Points[at].Window = &windows[at]
+			d.Result.Diagnoses[at] = res.Diagnoses[i]
+		}
+		join(&d.Result, &res, f, n == 0)
+		j.progress("diagnose", int64(n+1), int64(n+1))
+	}
+	slices.SortStableFunc(d.Result.Episodes, func(a, b cluster.Episode) int { return cmp.Compare(b.Severity, a.Severity) })
+	return d, nil
+}
+
+// join adds a family's result; the classes of later families get numbers
+// after those of the first.
+func join(all, res *cluster.Result, f *family, first bool) {
+	if first {
+		diagnoses := all.Diagnoses
+		*all = *res
+		all.Diagnoses = diagnoses
+		return
+	}
+	shift := 0
+	for _, c := range all.Classes {
+		shift = max(shift, c.ID)
+	}
+	for _, c := range res.Classes {
+		c.ID += shift
+		all.Classes = append(all.Classes, c)
+	}
+	for _, e := range res.Episodes {
+		if e.ClassID > 0 {
+			e.ClassID += shift
+		}
+		all.Episodes = append(all.Episodes, e)
+	}
+	for _, at := range f.index {
+		if d := &all.Diagnoses[at]; d.ClassID > 0 {
+			d.ClassID += shift
+		}
+	}
+	all.Warnings = append(all.Warnings, fmt.Sprintf("latencies of kind %s are judged apart, by a %s model", f.kind, res.Model))
+	all.Warnings = append(all.Warnings, res.Warnings...)
+}
+
+func readModels(path string) ([]KindModel, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	var models []KindModel
+	if err := json.Unmarshal(data, &models); err != nil {
+		return nil, fmt.Errorf("model %s: %w", path, err)
+	}
+	for i, m := range models {
+		if m.Reduce == nil || m.Cluster == nil {
+			return nil, fmt.Errorf("model %s: entry %d has no normals or no classes", path, i)
+		}
+	}
+	return models, nil
+}
+
+// StoreModel keeps the models in the lake and gives the file.
+func (j *Job) StoreModel(d *Diagnosed) (string, error) {
+	data, err := json.MarshalIndent(d.Models, "", " ")
+	if err != nil {
+		return "", fmt.Errorf("model: %w", err)
+	}
+	lock, err := lake.NewLock(j.Lake)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	path := filepath.Join(j.Lake, filepath.FromSlash(lake.ModelPath(modelFile)))
+	return path, lake.WriteFileAtomic(path, append(data, '\n'))
+}
+
+// StoreDiagnosis keeps models and labels in the lake.
+func (j *Job) StoreDiagnosis(d *Diagnosed) error {
+	if _, err := j.StoreModel(d); err != nil {
+		return err
+	}
+	lock, err := lake.NewLock(j.Lake)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		return err
+	}
+	parts, err := j.storeLabels(d)
+	if err != nil {
+		return err
+	}
+	return j.replaceTables(lock, manifests, parts, lake.Labels)
+}
+
+// storeLabels writes the labels, a part a date.
+func (j *Job) storeLabels(d *Diagnosed) ([]lake.Part, error) {
+	byDate := map[string]*reports.Input{}
+	for i := range d.Windows {
+		date := lake.Date(d.Windows[i].StartNS)
+		in := byDate[date]
+		if in == nil {
+			in = &reports.Input{}
+			byDate[date] = in
+		}
+		in.Windows = append(in.Windows, d.Windows[i])
+		in.Points = append(in.Points, d.Points[i])
+		in.Result.Diagnoses = append(in.Result.Diagnoses, d.Result.Diagnoses[i])
+	}
+	var parts []lake.Part
+	for _, date := range sortedKeys(byDate) {
+		cols, err := reports.LabelColumns(byDate[date])
+		if err != nil {
+			return nil, err
+		}
+		name := lake.PartName{Table: lake.Labels, Date: date, Input: "labels"}.Path()
+		p, err := writeTable(filepath.Join(j.Lake, filepath.FromSlash(name)), cols, nil)
+		if err != nil {
+			return nil, err
+		}
+		p.Path = name
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+// axes is the principal components of the first family's model.
+func axes(d *Diagnosed) []reports.Axis {
+	if len(d.Models) == 0 || d.Models[0].Reduce == nil {
+		return nil
+	}
+	m := d.Models[0].Reduce
+	total := 0.0
+	for _, v := range m.Variance {
+		total += v
+	}
+	var out []reports.Axis
+	for i, c := range m.Components {
+		a := reports.Axis{}
+		copy(a.Loading[:], c)
+		if total > 0 && i < len(m.Variance) {
+			a.Share = m.Variance[i] / total
+		}
+		if math.IsNaN(a.Share) {
+			a.Share = 0
+		}
+		out = append(out, a)
+	}
+	return out
+}

@@ -1,0 +1,69 @@
+package local
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/reduce"
+)
+
+// ReadInventory reads a CSV with the header host,device,model,rotational (in
+// any order; other columns are ignored). rotational is 1, 0 or empty. Errors
+// name file and line.
+func ReadInventory(path string) (reduce.Inventory, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("inventory: %w", err)
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.FieldsPerRecord = -1
+	r.TrimLeadingSpace = true
+	head, err := r.Read()
+	if err != nil {
+		return nil, fmt.Errorf("inventory: %s: header: %w", path, err)
+	}
+	for i := range head {
+		head[i] = strings.ToLower(strings.TrimSpace(head[i]))
+	}
+	col := func(name string) int { return slices.Index(head, name) }
+	host, device, model, rot := col("host"), col("device"), col("model"), col("rotational")
+	if host < 0 || device < 0 || model < 0 {
+		return nil, fmt.Errorf("inventory: %s:1: want the columns host, device, model (and rotational), got %v", path, head)
+	}
+	inv := reduce.Inventory{}
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return inv, nil
+		}
+		line, _ := r.FieldPos(0)
+		if err != nil {
+			return nil, fmt.Errorf("inventory: %s: %w", path, err)
+		}
+		if len(row) <= max(host, device, model) {
+			return nil, fmt.Errorf("inventory: %s:%d: %d columns, want %d", path, line, len(row), len(head))
+		}
+		key := features.Key{Host: row[host], Device: row[device]}
+		d := reduce.Device{Model: row[model]}
+		if rot >= 0 && rot < len(row) {
+			d.Rotational = row[rot]
+			if d.Rotational != "" && d.Rotational != "0" && d.Rotational != "1" {
+				return nil, fmt.Errorf("inventory: %s:%d: rotational %q is neither 0 nor 1", path, line, d.Rotational)
+			}
+		}
+		if old, dup := inv[key]; dup && old != d {
+			return nil, fmt.Errorf("inventory: %s:%d: %s/%s stands twice and differs", path, line, key.Host, key.Device)
+		}
+		inv[key] = d
+	}
+}

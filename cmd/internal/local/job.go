@@ -1,0 +1,34 @@
+package local
+
+import (
+	"runtime"
+
+	"github.com/iopathy/iopathy/configs"
+)
+
+// Job is one execution of iopathy on a lake.
+type Job struct {
+	Config   configs.Config
+	Lake     string // directory
+	RunID    string // names the manifest; stands in no table
+	Version  string
+	Progress Progress
+}
+
+// Progress is told how far a stage is; it may be nil and must be safe for
+// concurrent use.
+type Progress func(stage string, done, total int64)
+
+func (j *Job) progress(stage string, done, total int64) {
+	if j.Progress != nil {
+		j.Progress(stage, done, total)
+	}
+}
+
+// workers is the number of goroutines; the results do not depend on it.
+func (j *Job) workers() int {
+	if j.Config.Workers > 0 {
+		return j.Config.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}

@@ -1,0 +1,75 @@
+package local
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/iopathy/iopathy/ingest"
+)
+
+type slice struct {
+	rows []row
+	at   int
+}
+
+func (s *slice) head() *row     { return &s.rows[s.at-1] }
+func (s *slice) minTime() int64 { return s.rows[0].TimeNS }
+func (s *slice) next() error {
+	if s.at == len(s.rows) {
+		return io.EOF
+	}
+	s.at++
+	return nil
+}
+
+// The merge of sorted parts is the sorted whole, however the rows were dealt.
+func TestMergeIsSort(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for trial := range 200 {
+		n := rnd.IntN(200)
+		all := make([]row, n)
+		for i := range all {
+			all[i] = row{Event: ingest.Event{TimeNS: rnd.Int64N(40), LatencyNS: rnd.Int64N(3), OffsetBytes: rnd.Int64N(3), Position: int64(i)}, input: string('a' + rune(rnd.IntN(3)))}
+		}
+		order := func(a, b row) int {
+			switch {
+			case before(&a, &b):
+				return -1
+			case before(&b, &a):
+				return 1
+			}
+			return 0
+		}
+		parts := make([]*slice, 1+rnd.IntN(6))
+		for i := range parts {
+			parts[i] = &slice{}
+		}
+		for _, r := range all {
+			p := parts[rnd.IntN(len(parts))]
+			p.rows = append(p.rows, r)
+		}
+		var sources []source
+		for _, p := range parts {
+			if len(p.rows) > 0 {
+				slices.SortFunc(p.rows, order)
+				sources = append(sources, p)
+			}
+		}
+		slices.SortStableFunc(sources, func(a, b source) int { return int(a.minTime() - b.minTime()) })
+		var got []row
+		if err := merge(sources, func(r *row) error { got = append(got, *r); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(all, order)
+		if !slices.Equal(got, all) {
+			t.Fatalf("trial %d: merged rows are not the sorted rows", trial)
+		}
+	}
+	stop := errors.New("stop")
+	if err := merge([]source{&slice{rows: make([]row, 3)}}, func(*row) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,88 @@
+package local
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/features"
+)
+
+// Outcome is the verdict in numbers.
+type Outcome struct {
+	Model       string         `json:"model"`
+	Devices     int            `json:"devices"`
+	SickDevices int            `json:"sick_devices"`
+	Windows     int            `json:"windows"`
+	Verdicts    map[string]int `json:"verdicts"`
+	Pathologies map[string]int `json:"pathologies"` // sick windows by slug
+	Episodes    int            `json:"episodes"`
+	Worst       float64        `json:"worst_severity"`
+}
+
+// Summarise counts what was said.
+func Summarise(d *Diagnosed) Outcome {
+	o := Outcome{Model: d.Result.Model, Windows: len(d.Windows), Verdicts: map[string]int{}, Pathologies: map[string]int{}, Episodes: len(d.Result.Episodes)}
+	devices, sick := map[features.Key]bool{}, map[features.Key]bool{}
+	for i := range d.Result.Diagnoses {
+		g := &d.Result.Diagnoses[i]
+		devices[g.Key] = true
+		o.Verdicts[string(g.Verdict)]++
+		if g.Verdict == cluster.Sick {
+			o.Pathologies[g.Pathology]++
+			sick[g.Key] = true
+		}
+	}
+	o.Devices, o.SickDevices = len(devices), len(sick)
+	for _, e := range d.Result.Episodes {
+		o.Worst = max(o.Worst, e.Severity)
+	}
+	return o
+}
+
+// Verdict says in a few lines what was found: the devices, then the worst
+// episodes, at most so many.
+func Verdict(d *Diagnosed, most int) []string {
+	o := Summarise(d)
+	lines := []string{fmt.Sprintf("%d of %d devices have sick windows: %d of %d windows, %d episodes (%s model)",
+		o.SickDevices, o.Devices, o.Verdicts[string(cluster.Sick)], o.Windows, o.Episodes, o.Model)}
+	for i, e := range d.Result.Episodes {
+		if i == most {
+			lines = append(lines, fmt.Sprintf("  and %d more in the report", len(d.Result.Episodes)-most))
+			break
+		}
+		cause := ""
+		if len(e.Causes) > 0 && e.Causes[0].Votes > 0 {
+			cause = ", likely " + e.Causes[0].Name
+		}
+		lines = append(lines, fmt.Sprintf("  %s/%s: %s since %s for %s, severity %.1f, confidence %.0f %%%s",
+			printable(e.Host), printable(e.Device), e.Pathology, Stamp(e.FromNS), (time.Duration(e.ToNS-e.FromNS)).Round(time.Second), e.Severity, 100*e.Confidence, cause))
+	}
+	return lines
+}
+
+// relativeBefore is the time before which stamps are those of a relative
+// clock: no recording is from before 1980.
+const relativeBefore = int64(10 * 365 * 24 * time.Hour)
+
+// Stamp writes a time for people: UTC, or seconds of a relative clock.
+func Stamp(ns int64) string {
+	if ns < relativeBefore {
+		return fmt.Sprintf("+%.1f s", float64(ns)/1e9)
+	}
+	return time.Unix(0, ns).UTC().Format("2006-01-02 15:04:05")
+}
+
+// printable keeps control characters of a log's names off the terminal.
+func printable(s string) string {
+	r := []rune(s)
+	for i, c := range r {
+		if c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 || c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069 {
+			r[i] = '�'
+		}
+	}
+	if len(r) > 80 {
+		r = append(r[:79], '…')
+	}
+	return string(r)
+}

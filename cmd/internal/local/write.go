@@ -1,0 +1,130 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/heatmap"
+	"github.com/iopathy/iopathy/ingest/lake"
+	"github.com/iopathy/iopathy/reports"
+)
+
+// Write puts the report's files into dir, each whole or not at all, and gives
+// their paths.
+func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue cluster.Catalogue, in *Ingested) ([]string, error) {
+	scale, err := heatmap.ParseScale(j.Config.Scale)
+	if err != nil {
+		return nil, err
+	}
+	input := &reports.Input{
+		Title: j.Config.Report.Title, Version: j.Version,
+		Windows: d.Windows, Points: d.Points, Result: d.Result, Catalogue: catalogue,
+		Scale: scale, Axes: axes(d), Ingest: summary(in), Config: j.settings(), Model: d.Result.Why, Seed: j.Config.Seed,
+	}
+	if path := j.Config.Report.EchartsJS; path != "" {
+		js, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("report: echarts: %w", err)
+		}
+		input.Echarts = string(js)
+	}
+	makers := []struct {
+		name string
+		make func(io.Writer, *reports.Input) error
+	}{{"labels.csv", reports.LabelsCSV}, {"report.html", reports.HTML}, {"report.json", reports.JSON}}
+	var files []string
+	for i, m := range makers {
+		if err := ctx.Err(); err != nil {
+			return files, err
+		}
+		path := filepath.Join(dir, m.name)
+		if err := atomically(path, func(w io.Writer) error { return m.make(w, input) }); err != nil {
+			return files, err
+		}
+		files = append(files, path)
+		j.progress("report", int64(i+1), int64(len(makers)))
+	}
+	path := filepath.Join(dir, "labels.parquet")
+	if err := writeLabels(path, input); err != nil {
+		return files, err
+	}
+	files = append(files, path)
+	slices.Sort(files)
+	return files, nil
+}
+
+// atomically makes the file at path by fill: it appears when it is whole.
+func atomically(path string, fill func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := fill(&b); err != nil {
+		return err
+	}
+	return lake.WriteFileAtomic(path, b.Bytes())
+}
+
+func writeLabels(path string, input *reports.Input) error {
+	cols, err := reports.LabelColumns(input)
+	if err != nil {
+		return err
+	}
+	_, err = writeTable(path, cols, nil)
+	return err
+}
+
+// settings is the effective configuration as text, less what differs between
+// machines and runs of the same input: paths, workers, sizes of reads.
+func (j *Job) settings() string {
+	c := j.Config
+	var b strings.Builder
+	line := func(key string, v any) { fmt.Fprintf(&b, "%s: %v\n", key, v) }
+	line("window", c.Window)
+	line("tick", c.Tick)
+	line("seed", c.Seed)
+	line("scale", c.Scale)
+	line("max_rejects", c.MaxRejects)
+	line("inventory", c.Inventory != "")
+	line("cluster.k", c.Cluster.K)
+	line("ingest.zone", c.Ingest.Zone)
+	line("ingest.interval", c.Ingest.Interval)
+	return b.String()
+}
+
+// summary is the account of the inputs in the report's words. An input is
+// named by the last part of its path: the rest tells of the machine.
+func summary(in *Ingested) reports.Summary {
+	var s reports.Summary
+	for i := range in.Reports {
+		r := &in.Reports[i]
+		s.Sources = append(s.Sources, reports.Source{
+			Name: filepath.Base(r.Path), Format: r.Format, SHA256: r.ID,
+			Lines: r.Tally.Lines, Events: r.Events, Samples: r.Samples, Evidence: r.Evidence,
+			EventLines: r.Tally.Event, Merged: r.Tally.Merged, Notes: r.Tally.Notes, Repeats: r.Tally.Duplicate,
+			Rejects: r.Tally.Rejects, Unpaired: r.Tally.Unpaired,
+		})
+		switch {
+		case r.Problem != "":
+			s.Problems = append(s.Problems, filepath.Base(r.Path)+": "+r.Problem)
+		case r.Torn != "":
+			s.Problems = append(s.Problems, filepath.Base(r.Path)+": ends torn ("+r.Torn+")")
+		}
+	}
+	slices.SortStableFunc(s.Sources, func(a, b reports.Source) int {
+		return strings.Compare(a.Name+"\x00"+a.SHA256, b.Name+"\x00"+b.SHA256)
+	})
+	slices.Sort(s.Problems)
+	s.Problems = append(s.Problems, in.Warnings...)
+	return s
+}
+
+// IsSourceError tells an error in the words of the command line (a SOURCE that
+// does not exist) from one of the work.
+func IsSourceError(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "ingest: source") || strings.Contains(err.Error(), "no format \""))
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/iopathy/iopathy/configs"
+)
+
+func (a *app) configCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Show or check the settings", GroupID: "know"}
+	cmd.AddCommand(&cobra.Command{
+		Use: "show", Short: "Print every key with its value and where it came from", Args: cobra.NoArgs,
+		Example: "  iopathy config show --config iopathy.yaml",
+		RunE: func(*cobra.Command, []string) error {
+			if a.json() {
+				m := map[string]any{}
+				for _, v := range a.values {
+					m[v.Key] = map[string]any{"value": fmt.Sprint(v.Value), "source": v.Source}
+				}
+				return a.print(m)
+			}
+			w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
+			for _, v := range a.values {
+				fmt.Fprintf(w, "%s\t%v\t%s\n", v.Key, v.Value, v.Source)
+			}
+			return w.Flush()
+		},
+	}, &cobra.Command{
+		Use: "validate FILE", Short: "Check a settings file: unknown keys, wrong values", Args: cobra.ExactArgs(1),
+		Example: "  iopathy config validate iopathy.yaml",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, _, err := configs.Load(args[0], nil)
+			if err != nil {
+				return failure{exitUsage, err}
+			}
+			if _, err := configs.LoadCatalogue(c.Catalogue); err != nil {
+				return failure{exitUsage, err}
+			}
+			_, err = fmt.Fprintf(a.stdout, "%s: fine\n", args[0])
+			return err
+		},
+	})
+	return cmd
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/iopathy/iopathy/ingest"
+	_ "github.com/iopathy/iopathy/ingest/formats" // puts the formats on the shelf
+)
+
+func (a *app) formatsCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "formats", Short: "List the log formats, what each needs and what it can't tell", GroupID: "know", Args: cobra.NoArgs,
+		Example: "  iopathy formats --output json",
+		RunE: func(*cobra.Command, []string) error {
+			type row struct {
+				Name    string `json:"name"`
+				Doc     string `json:"doc"`
+				Latency string `json:"latency_kind"`
+				Needs   string `json:"needs"`
+				Lacks   string `json:"lacks"`
+			}
+			var rows []row
+			for _, f := range ingest.Formats() {
+				rows = append(rows, row{f.Name, f.Doc, f.Kind.String(), f.Needs, f.Lacks})
+			}
+			if a.json() {
+				return a.print(map[string]any{"formats": rows})
+			}
+			for _, r := range rows {
+				fmt.Fprintf(a.stdout, "%s\n  %s\n  latency: %s\n", r.Name, r.Doc, r.Latency)
+				if r.Needs != "" {
+					fmt.Fprintf(a.stdout, "  needs:   %s\n", r.Needs)
+				}
+				if r.Lacks != "" {
+					fmt.Fprintf(a.stdout, "  lacks:   %s\n", r.Lacks)
+				}
+				fmt.Fprintln(a.stdout)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/cmd/internal/local"
+)
+
+func (a *app) runCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "run SOURCE... --out DIR", Short: "The main job: ingest, features, fit, label, report", GroupID: "job",
+		Example: `  iopathy run trace.blkparse.gz --out report/
+  iopathy run logs/ --inventory inventory.csv --window 10s --tick 100ms --out report/
+  zcat events.csv.gz | iopathy run - --out report/ --output json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, err := a.mainJob(cmd.Context(), args)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&a.force, "force", false, "put the report into a directory that holds other things")
+	cmd.Flags().BoolVar(&a.refit, "refit", false, "fit even when the input is small")
+	return cmd
+}
+
+// sources are the arguments, or those of the config file.
+func (a *app) sources(args []string) ([]string, error) {
+	if len(args) == 0 {
+		args = a.config.Sources
+	}
+	if len(args) == 0 {
+		return nil, usage("say what to read: a file, a directory, a glob, or - for standard input")
+	}
+	return args, nil
+}
+
+// mainJob is `iopathy run`: the five stages one after another. What was said
+// comes back even when the outcome asks for an exit code of its own.
+func (a *app) mainJob(ctx context.Context, args []string) (*local.Diagnosed, error) {
+	sources, err := a.sources(args)
+	if err != nil {
+		return nil, err
+	}
+	if a.config.Out == "" {
+		return nil, usage("say where the report goes: --out DIR")
+	}
+	if err := local.CheckOut(a.config.Out, a.force); err != nil {
+		return nil, failure{exitUsage, err}
+	}
+	inv, err := local.ReadInventory(a.config.Inventory)
+	if err != nil {
+		return nil, failure{exitUsage, err}
+	}
+	catalogue, rules, err := a.catalogue()
+	if err != nil {
+		return nil, err
+	}
+	lakeDir, err := a.needLake(false)
+	if err != nil {
+		return nil, err
+	}
+	fresh := firstMissing(lakeDir, a.config.Out)
+	job := a.job(lakeDir)
+	in, err := a.ingest(ctx, job, sources)
+	if err != nil {
+		removeFresh(fresh)
+		return nil, err
+	}
+	if !in.Useful() {
+		removeFresh(fresh)
+		return nil, failure{exitFailed, errors.New("nothing to report: no input gave an event or a sample")}
+	}
+	windows, ticks, err := job.Features(ctx, in.IDs)
+	if err != nil {
+		return nil, err
+	}
+	in.Ticks = ticks
+	d, err := job.Diagnose(windows, inv, rules, a.refit)
+	if err != nil {
+		return nil, err
+	}
+	a.words(&d.Result)
+	if err := job.StoreDiagnosis(d); err != nil {
+		return nil, err
+	}
+	files, err := job.Write(ctx, a.config.Out, d, catalogue, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.tell(d, in, files); err != nil {
+		return nil, err
+	}
+	return d, a.verdictCode(d, in)
+}
+
+// ingest runs the stage and says in words what was wrong with the inputs.
+func (a *app) ingest(ctx context.Context, job *local.Job, sources []string) (*local.Ingested, error) {
+	in, err := job.Ingest(ctx, sources, a.stdin)
+	if err != nil {
+		if local.IsSourceError(err) {
+			return nil, failure{exitUsage, err}
+		}
+		return nil, err
+	}
+	for _, r := range in.Reports {
+		switch {
+		case r.Problem != "":
+			a.say("iopathy: %s: %s", r.Path, r.Problem)
+		case r.Torn != "":
+			a.say("iopathy: %s: ends torn (%s): what came before it was read", r.Path, r.Torn)
+		}
+	}
+	for _, p := range in.OverAll {
+		a.say("iopathy: %s: more than %g %% of its lines were rejected (see runs/*.rejects.jsonl in the lake)", p, 100*a.config.MaxRejects)
+	}
+	return in, nil
+}
+
+// words prints the warnings of the diagnosis.
+func (a *app) words(r *cluster.Result) {
+	if r.Why != "" {
+		a.say("iopathy: model: %s (%s)", r.Model, r.Why)
+	}
+	for _, w := range r.Warnings {
+		a.say("iopathy: %s", w)
+	}
+}
+
+// verdictCode turns the outcome into the exit code.
+func (a *app) verdictCode(d *local.Diagnosed, in *local.Ingested) error {
+	if in != nil && len(in.OverAll) > 0 {
+		return failure{exitRejects, fmt.Errorf("%d of %d inputs have too many rejects (--max-rejects %g)", len(in.OverAll), in.Inputs, a.config.MaxRejects)}
+	}
+	if a.config.FailOn > 0 {
+		for _, e := range d.Result.Episodes {
+			if e.Severity >= a.config.FailOn {
+				return failure{exitReached, fmt.Errorf("%s/%s: %s of severity %.1f reaches --fail-on %g", e.Host, e.Device, e.Pathology, e.Severity, a.config.FailOn)}
+			}
+		}
+	}
+	return nil
+}
+
+// firstMissing is the topmost of the directories that a run would make.
+func firstMissing(dirs ...string) []string {
+	var missing []string
+	for _, d := range dirs {
+		for d = filepath.Clean(d); !exists(d); d = filepath.Dir(d) {
+			missing = append(missing, d)
+		}
+	}
+	return missing
+}
+
+// removeFresh takes away what a run that gave nothing has made.
+func removeFresh(dirs []string) {
+	for i := len(dirs) - 1; i >= 0; i-- {
+		_ = os.RemoveAll(dirs[i]) // best effort: the run's own error is told
+	}
+}
+
+// tell prints the outcome: one JSON object, or the verdict in words.
+func (a *app) tell(d *local.Diagnosed, in *local.Ingested, files []string) error {
+	if a.json() {
+		return a.print(map[string]any{"ingest": in.Account, "verdict": local.Summarise(d), "files": files})
+	}
+	for _, line := range local.Verdict(d, 5) {
+		if _, err := fmt.Fprintln(a.stdout, line); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		if _, err := fmt.Fprintln(a.stdout, "wrote", f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errNoWindows says that a lake has nothing for a stage to work on.
+var errNoWindows = errors.New("the lake holds no windows yet: run iopathy features first")

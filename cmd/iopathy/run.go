@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/iopathy/iopathy/configs"
+)
+
+// The exit codes.
+const (
+	exitFine     = 0
+	exitFailed   = 1
+	exitUsage    = 2
+	exitReached  = 3 // finished, and the asked threshold was reached
+	exitRejects  = 4 // too many rejects
+	exitInterupt = 130
+)
+
+// failure is an error that chooses the exit code.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f failure) Error() string { return f.err.Error() }
+func (f failure) Unwrap() error { return f.err }
+
+func usage(format string, args ...any) error {
+	return failure{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// app is what every verb is given.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	config         configs.Config
+	values         []configs.Value
+	configFile     string
+	quiet          bool
+	force          bool
+	refit          bool
+}
+
+// run is the whole program: it returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitFine
+	}
+	var f failure
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "iopathy: interrupted: what stands is whole, a repeated run goes on from it")
+		return exitInterupt
+	case errors.As(err, &f):
+		fmt.Fprintf(stderr, "iopathy: %v\n", f.err)
+		return f.code
+	case isUsage(err):
+		fmt.Fprintf(stderr, "iopathy: %v (see iopathy --help)\n", err)
+		return exitUsage
+	default:
+		fmt.Fprintf(stderr, "iopathy: %v\n", err)
+		return exitFailed
+	}
+}
+
+// isUsage knows the errors that cobra makes of wrong words and flags.
+func isUsage(err error) bool {
+	for _, head := range []string{"unknown command", "unknown flag", "unknown shorthand", "flag needs", "invalid argument", "accepts ", "requires ", "required flag", "config: "} {
+		if strings.HasPrefix(err.Error(), head) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "iopathy VERB [flags] [SOURCE...]",
+		Short: "Mine I/O logs for I/O pathologies",
+		Long: `iopathy reads what storage tools write (block traces, fio, iostat), keeps every
+I/O in a Parquet lake, describes each device and window by 12 temporal features,
+finds the sick ones, names what they suffer from with evidence, and writes an
+offline HTML report. A SOURCE is a file, a directory, a glob or - for standard
+input.`,
+		Example: `  iopathy demo
+  iopathy run trace.blkparse.gz --out report/
+  iopathy run logs/ --inventory inventory.csv --out report/`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		DisableAutoGenTag: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.load(cmd) },
+	}
+	pf := root.PersistentFlags()
+	pf.StringVar(&a.configFile, "config", "", "YAML file of settings (see iopathy config show)")
+	pf.BoolVar(&a.quiet, "quiet", false, "no words on stderr but errors")
+	a.settingFlags(root)
+	root.AddGroup(&cobra.Group{ID: "job", Title: "Jobs:"}, &cobra.Group{ID: "stage", Title: "Stages:"}, &cobra.Group{ID: "know", Title: "Knowledge:"})
+	root.AddCommand(a.runCmd(), a.demoCmd(), a.ingestCmd(), a.featuresCmd(), a.fitCmd(), a.labelCmd(), a.reportCmd(),
+		a.formatsCmd(), a.catalogueCmd(), a.configCmd(), a.versionCmd())
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return failure{exitUsage, err} })
+	return root
+}
+
+// settingFlags gives each config key that people set by hand its flag; the
+// name is the key with dots and underscores turned to dashes.
+func (a *app) settingFlags(root *cobra.Command) {
+	d := configs.Default()
+	pf := root.PersistentFlags()
+	pf.String("lake", d.Lake, "directory of the Parquet lake (default OUT/lake)")
+	pf.String("out", d.Out, "directory for report.html, report.json, labels.csv, labels.parquet")
+	pf.String("inventory", d.Inventory, "CSV with host,device,model,rotational")
+	pf.Duration("window", d.Window, "length of a window, the unit that is classified")
+	pf.Duration("tick", d.Tick, "length of a tick, the smallest time bin")
+	pf.Uint64("seed", d.Seed, "seed of what is sampled")
+	pf.Int("workers", d.Workers, "goroutines; 0 is one a core; the result does not depend on it")
+	pf.String("output", d.Output, "text, or json: one object on stdout and nothing else")
+	pf.Float64("max-rejects", d.MaxRejects, "share of an input's lines that may be rejected")
+	pf.Float64("fail-on", d.FailOn, "exit 3 if an episode is at least this severe; 0 is off")
+	pf.String("catalogue", d.Catalogue, "another catalogue of pathologies (YAML)")
+	pf.String("model", d.Model, "label with this model file instead of fitting")
+	pf.String("scale", d.Scale, "colour scale: group, mission, or IOPS,MS,DEPTH")
+	pf.String("report-echarts-js", d.Report.EchartsJS, "inline this echarts build")
+	pf.String("report-title", d.Report.Title, "title of the report")
+	for _, short := range []string{"", "ingest-"} {
+		pf.String(short+"format", d.Ingest.Format, "read every input as this format (see iopathy formats)")
+		pf.String(short+"host", d.Ingest.Host, "host of inputs that name none")
+	}
+	pf.Int("ingest-read-bytes", d.Ingest.ReadBytes, "size of one read; the result does not depend on it")
+	pf.Int64("ingest-start-ns", d.Ingest.StartNS, "epoch in ns of second 0 of sources with a relative clock")
+	pf.String("ingest-zone", d.Ingest.Zone, "zone of local time stamps")
+	pf.String("ingest-interval", d.Ingest.Interval, "interval of samples without time stamps")
+	pf.String("ingest-latency-unit", d.Ingest.LatencyUnit, "unit of fio's latency logs: ns or us")
+	pf.Int("cluster-k", d.Cluster.K, "number of classes")
+	for _, hidden := range []string{"ingest-read-bytes", "ingest-format", "ingest-host"} {
+		_ = pf.MarkHidden(hidden) // it exists: registered above
+	}
+}
+
+// load settles the configuration once, before any verb.
+func (a *app) load(cmd *cobra.Command) error {
+	if cmd.Name() == "validate" || cmd.Name() == "version" || cmd.Parent() != nil && cmd.Parent().Name() == "completion" {
+		return nil
+	}
+	c, values, err := configs.Load(a.configFile, cmd.Flags())
+	if err != nil {
+		return failure{exitUsage, err}
+	}
+	a.config, a.values = c, values
+	return nil
+}
+
+// say writes words for people.
+func (a *app) say(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.stderr, format+"\n", args...)
+	}
+}
+
+// json reports whether machines listen.
+func (a *app) json() bool { return a.config.Output == "json" }
+
+// print writes one JSON object on stdout.
+func (a *app) print(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

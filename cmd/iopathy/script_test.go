@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// asMain makes the test binary the program itself: the tests start it as a
+// process of its own where they look at exit codes or at peak memory.
+const asMain = "IOPATHY_TEST_AS_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asMain) == "1" {
+		main()
+		return
+	}
+	testscript.Main(m, map[string]func(){"iopathy": main})
+}
+
+// iopathy is the program as a process of its own.
+func iopathy(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), asMain+"=1")
+	return cmd
+}
+
+// commands are what the stories say beside testscript's own words: exit CODE
+// PROGRAM..., a file of zeros of some size, and a file of lines.
+func commands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"exit": func(ts *testscript.TestScript, neg bool, args []string) {
+			if neg || len(args) < 2 {
+				ts.Fatalf("usage: exit CODE iopathy ARG...")
+			}
+			want, err := strconv.Atoi(args[0])
+			ts.Check(err)
+			self, err := os.Executable()
+			ts.Check(err)
+			cmd := exec.Command(self, args[2:]...)
+			cmd.Dir = ts.MkAbs(".")
+			cmd.Env = append(os.Environ(), asMain+"=1")
+			var out, words bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &words
+			err = cmd.Run()
+			got := 0
+			if exit, ok := err.(*exec.ExitError); ok {
+				got = exit.ExitCode()
+			} else if err != nil {
+				ts.Fatalf("%v", err)
+			}
+			ts.Check(os.WriteFile(ts.MkAbs("stdout.txt"), out.Bytes(), 0o644))
+			ts.Check(os.WriteFile(ts.MkAbs("stderr.txt"), words.Bytes(), 0o644))
+			if got != want {
+				ts.Fatalf("exit code %d, want %d\nstdout: %s\nstderr: %s", got, want, out.String(), words.String())
+			}
+		},
+		"longline": func(ts *testscript.TestScript, neg bool, args []string) {
+			// a CSV of events with a NUL in one line and one line of N bytes
+			n, err := strconv.Atoi(args[1])
+			ts.Check(err)
+			var b bytes.Buffer
+			b.WriteString("time_ns,host,device,pid,comm,op,flags,offset_bytes,size_bytes,queue_ns,latency_ns,error\n")
+			for i := range 2000 {
+				fmt.Fprintf(&b, "%d,h1,sda,1,app,R,,%d,4096,1000,200000,0\n", int64(1700000000000000000)+int64(i)*5e6, i*4096)
+			}
+			b.WriteString("17000\x0000,h1,sda,1,app,R,,0,4096,1000,200000,0\n")
+			b.Write(bytes.Repeat([]byte{'7'}, n))
+			b.WriteByte('\n')
+			ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o644))
+		},
+		"cut": func(ts *testscript.TestScript, neg bool, args []string) {
+			// cut FROM TO SHARE: the first part of a file
+			data, err := os.ReadFile(ts.MkAbs(args[0]))
+			ts.Check(err)
+			share, err := strconv.ParseFloat(args[2], 64)
+			ts.Check(err)
+			ts.Check(os.WriteFile(ts.MkAbs(args[1]), data[:int(share*float64(len(data)))], 0o644))
+		},
+		"bytes": func(ts *testscript.TestScript, neg bool, args []string) {
+			// bytes FILE QUOTED: a file of exactly these bytes
+			text, err := strconv.Unquote(`"` + strings.Join(args[1:], " ") + `"`)
+			ts.Check(err)
+			ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
+		},
+	}
+}
+
+func TestStories(t *testing.T) {
+	demo, err := filepath.Abs("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:  "testdata",
+		Cmds: commands(),
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("DEMO", demo)
+			return nil
+		},
+		ContinueOnError: true,
+	})
+}

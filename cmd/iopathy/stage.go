@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/iopathy/iopathy/cmd/internal/local"
+)
+
+// job makes the job of a verb on the lake that flags and config name.
+func (a *app) job(lake string) *local.Job {
+	return &local.Job{
+		Config: a.config, Lake: lake, Version: version().Version,
+		RunID:    fmt.Sprintf("%s-%d", time.Now().UTC().Format("20060102T150405.000Z"), os.Getpid()),
+		Progress: a.progress(),
+	}
+}
+
+// needLake is the lake of the verbs that work on one that stands.
+func (a *app) needLake(must bool) (string, error) {
+	lake := a.config.Lake
+	if lake == "" && a.config.Out != "" {
+		lake = filepath.Join(a.config.Out, "lake")
+	}
+	if lake == "" {
+		return "", usage("say which lake: --lake DIR")
+	}
+	if must && !exists(lake) {
+		return "", usage("lake %s: no such directory", lake)
+	}
+	return lake, nil
+}
+
+// progress draws one line on a terminal; elsewhere it is nil.
+func (a *app) progress() local.Progress {
+	f, ok := a.stderr.(*os.File)
+	if !ok || a.quiet || a.json() || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	var mu sync.Mutex
+	var last time.Time
+	var stage string
+	return func(s string, done, total int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		if s == stage && done < total && time.Since(last) < 100*time.Millisecond {
+			return
+		}
+		if s != stage && stage != "" {
+			fmt.Fprint(f, "\r\033[K")
+		}
+		stage, last = s, time.Now()
+		if total > 0 {
+			fmt.Fprintf(f, "\r\033[K%-9s %3d %%", s, 100*done/total)
+		}
+		if done >= total {
+			fmt.Fprint(f, "\r\033[K")
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/iopathy/iopathy/cmd/internal/local"
+)
+
+func (a *app) ingestCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "ingest SOURCE... --lake DIR", Short: "Read logs into the lake", GroupID: "stage",
+		Example: "  iopathy ingest logs/ --lake lake/",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sources, err := a.sources(args)
+			if err != nil {
+				return err
+			}
+			dir, err := a.needLake(false)
+			if err != nil {
+				return err
+			}
+			fresh := firstMissing(dir)
+			in, err := a.ingest(cmd.Context(), a.job(dir), sources)
+			if err != nil {
+				removeFresh(fresh)
+				return err
+			}
+			if !in.Useful() {
+				removeFresh(fresh)
+			}
+			if a.json() {
+				if err := a.print(in.Account); err != nil {
+					return err
+				}
+			} else {
+				fmt.Fprintf(a.stdout, "%d inputs, %d lines: %d events, %d samples, %d rejected, %d unpaired, %d of copies; %d parts\n",
+					in.Inputs, in.Lines, in.Events, in.Samples, total(in.Rejects), total(in.Unpaired), in.Duplicates, in.Parts)
+			}
+			if !in.Useful() {
+				return failure{exitFailed, fmt.Errorf("no input gave an event or a sample")}
+			}
+			if len(in.OverAll) > 0 {
+				return failure{exitRejects, fmt.Errorf("%d of %d inputs have too many rejects (--max-rejects %g)", len(in.OverAll), in.Inputs, a.config.MaxRejects)}
+			}
+			return nil
+		},
+	}
+}
+
+func total(m map[string]int64) int64 {
+	var n int64
+	for _, v := range m {
+		n += v
+	}
+	return n
+}
+
+func (a *app) featuresCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "features --lake DIR", Short: "Describe each device and window by 12 features", GroupID: "stage", Args: cobra.NoArgs,
+		Example: "  iopathy features --lake lake/ --window 10s --tick 100ms",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := a.needLake(true)
+			if err != nil {
+				return err
+			}
+			windows, ticks, err := a.job(dir).Features(cmd.Context(), nil)
+			if err != nil {
+				return err
+			}
+			if a.json() {
+				return a.print(map[string]any{"windows": len(windows), "ticks": ticks})
+			}
+			_, err = fmt.Fprintf(a.stdout, "%d windows, %d ticks\n", len(windows), ticks)
+			return err
+		},
+	}
+}
+
+// diagnosed is what fit, label and report begin with: the windows of the lake,
+// and what is said of them.
+func (a *app) diagnosed(fit bool) (*local.Job, *local.Diagnosed, error) {
+	dir, err := a.needLake(true)
+	if err != nil {
+		return nil, nil, err
+	}
+	inv, err := local.ReadInventory(a.config.Inventory)
+	if err != nil {
+		return nil, nil, failure{exitUsage, err}
+	}
+	_, rules, err := a.catalogue()
+	if err != nil {
+		return nil, nil, err
+	}
+	job := a.job(dir)
+	windows, err := job.Windows()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(windows) == 0 {
+		return nil, nil, errNoWindows
+	}
+	if !fit {
+		d, err := job.Relabel(windows, inv, rules)
+		return job, d, err
+	}
+	d, err := job.Diagnose(windows, inv, rules, a.refit)
+	return job, d, err
+}
+
+func (a *app) fitCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "fit --lake DIR", Short: "Fit the model on the lake's windows", GroupID: "stage", Args: cobra.NoArgs,
+		Example: "  iopathy fit --lake lake/ --inventory inventory.csv",
+		RunE: func(*cobra.Command, []string) error {
+			job, d, err := a.diagnosed(true)
+			if err != nil {
+				return err
+			}
+			a.words(&d.Result)
+			path, err := job.StoreModel(d)
+			if err != nil {
+				return err
+			}
+			if a.json() {
+				return a.print(map[string]any{"model": d.Result.Model, "classes": len(d.Result.Classes), "file": path})
+			}
+			_, err = fmt.Fprintf(a.stdout, "%s model, %d classes: %s\n", d.Result.Model, len(d.Result.Classes), path)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&a.refit, "refit", false, "fit even when the input is small")
+	return cmd
+}
+
+func (a *app) labelCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "label --lake DIR", Short: "Label the lake's windows with its model", GroupID: "stage", Args: cobra.NoArgs,
+		Example: "  iopathy label --lake lake/",
+		RunE: func(*cobra.Command, []string) error {
+			job, d, err := a.diagnosed(false)
+			if err != nil {
+				return err
+			}
+			if err := job.StoreDiagnosis(d); err != nil {
+				return err
+			}
+			if err := a.tell(d, &local.Ingested{}, nil); err != nil {
+				return err
+			}
+			return a.verdictCode(d, nil)
+		},
+	}
+}
+
+func (a *app) reportCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "report --lake DIR --out DIR", Short: "Write the report of what the lake holds", GroupID: "stage", Args: cobra.NoArgs,
+		Example: "  iopathy report --lake lake/ --out report/",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.config.Out == "" {
+				return usage("say where the report goes: --out DIR")
+			}
+			if err := local.CheckOut(a.config.Out, a.force); err != nil {
+				return failure{exitUsage, err}
+			}
+			catalogue, _, err := a.catalogue()
+			if err != nil {
+				return err
+			}
+			job, d, err := a.diagnosed(false)
+			if err != nil {
+				return err
+			}
+			in, err := job.IngestedBefore()
+			if err != nil {
+				return err
+			}
+			files, err := job.Write(cmd.Context(), a.config.Out, d, catalogue, in)
+			if err != nil {
+				return err
+			}
+			if err := a.tell(d, in, files); err != nil {
+				return err
+			}
+			return a.verdictCode(d, nil)
+		},
+	}
+	cmd.Flags().BoolVar(&a.force, "force", false, "put the report into a directory that holds other things")
+	return cmd
+}

@@ -1,0 +1,170 @@
+package configs
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"regexp"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/features"
+)
+
+//go:embed catalogue.yaml
+var shippedCatalogue []byte
+
+//go:embed model.json
+var shippedModel []byte
+
+// ShippedModel is the JSON of the model that labels inputs too small to be
+// fitted on their own.
+func ShippedModel() []byte { return bytes.Clone(shippedModel) }
+
+// LoadCatalogue reads the catalogue at path, or the embedded one for "". Every
+// error names file and line: an unknown field, an unknown feature, a slug or
+// colour that stands twice, two signatures of one direction.
+func LoadCatalogue(path string) (cluster.Catalogue, error) {
+	data := shippedCatalogue
+	name := "catalogue.yaml"
+	if path != "" {
+		var err error
+		if data, err = os.ReadFile(path); err != nil {
+			return cluster.Catalogue{}, fmt.Errorf("catalogue: %w", err)
+		}
+		name = path
+	}
+	var c cluster.Catalogue
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec.KnownFields(true)
+	if err := dec.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
+		return c, fmt.Errorf("catalogue: %s: %w", name, err)
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return c, fmt.Errorf("catalogue: %s: %w", name, err)
+	}
+	if len(c.Pathologies) == 0 {
+		return c, fmt.Errorf("catalogue: %s: no pathologies", name)
+	}
+	return c, checkCatalogue(name, lines(&doc), c)
+}
+
+var colour = regexp.MustCompile(`^#[0-9A-Fa-f]{6}$`)
+var slug = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
+// parallel is the cosine above which two signatures can't be told apart.
+const parallel = 0.98
+
+func checkCatalogue(name string, at []int, c cluster.Catalogue) error {
+	var bad []error
+	line := func(i int) int {
+		if i < len(at) {
+			return at[i]
+		}
+		return 0
+	}
+	complain := func(i int, format string, args ...any) {
+		bad = append(bad, fmt.Errorf("catalogue: %s:%d: %s: %s", name, line(i), c.Pathologies[i].Slug, fmt.Sprintf(format, args...)))
+	}
+	ids, slugs, colours := map[int]int{}, map[string]int{}, map[string]int{}
+	for i, p := range c.Pathologies {
+		if !slug.MatchString(p.Slug) {
+			complain(i, "slug %q is not lower-case words with dashes", p.Slug)
+		}
+		if p.ID <= 0 {
+			complain(i, "id %d is not positive", p.ID)
+		}
+		if !colour.MatchString(p.Colour) {
+			complain(i, "colour %q is not #RRGGBB", p.Colour)
+		}
+		if p.Name == "" || p.Symptom == "" {
+			complain(i, "name or symptom is missing")
+		}
+		if j, dup := ids[p.ID]; dup {
+			complain(i, "id %d is that of %s (line %d)", p.ID, c.Pathologies[j].Slug, line(j))
+		}
+		if j, dup := slugs[p.Slug]; dup {
+			complain(i, "slug stands already at line %d", line(j))
+		}
+		if j, dup := colours[p.Colour]; dup {
+			complain(i, "colour %s is that of %s (line %d)", p.Colour, c.Pathologies[j].Slug, line(j))
+		}
+		ids[p.ID], slugs[p.Slug], colours[p.Colour] = i, i, i
+		for f := range p.Signature {
+			if featureIndex(f) < 0 {
+				complain(i, "signature: no feature is called %q", f)
+			}
+		}
+		if norm(p.Signature) == 0 {
+			complain(i, "signature is zero")
+		}
+		for j := range i {
+			if cosine(p.Signature, c.Pathologies[j].Signature) > parallel {
+				complain(i, "signature points where that of %s does (line %d)", c.Pathologies[j].Slug, line(j))
+			}
+		}
+		seen := map[string]bool{}
+		for _, r := range p.Causes {
+			if r.ID == "" || r.When == "" || seen[r.ID] {
+				complain(i, "cause %q: want an id of its own and an expression", r.ID)
+			}
+			seen[r.ID] = true
+		}
+		for _, r := range p.Evidence {
+			if r.When == "" || r.Says == "" || r.Weight == 0 {
+				complain(i, "evidence %q: want an expression, words and a weight", r.Says)
+			}
+		}
+	}
+	return errors.Join(bad...)
+}
+
+func featureIndex(name string) int {
+	for i, f := range features.Features {
+		if f.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func dot(a, b map[string]float64) float64 {
+	s := 0.0
+	for _, f := range features.Features {
+		s += a[f.Name] * b[f.Name]
+	}
+	return s
+}
+
+func norm(a map[string]float64) float64 { return math.Sqrt(dot(a, a)) }
+
+func cosine(a, b map[string]float64) float64 {
+	n := norm(a) * norm(b)
+	if n == 0 {
+		return 0
+	}
+	return dot(a, b) / n
+}
+
+// lines gives the line of each entry of the list "pathologies".
+func lines(doc *yaml.Node) []int {
+	var at []int
+	if len(doc.Content) == 0 {
+		return nil
+	}
+	root := doc.Content[0]
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == "pathologies" {
+			for _, e := range root.Content[i+1].Content {
+				at = append(at, e.Line)
+			}
+		}
+	}
+	return at
+}

@@ -1,0 +1,111 @@
+package configs
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/heatmap"
+	"github.com/iopathy/iopathy/ingest"
+	"github.com/iopathy/iopathy/reduce"
+)
+
+// Config is everything a run can be told. Its keys are those of the YAML
+// file; a flag is the key with dots turned to dashes, an environment variable
+// IOPATHY_ and the key in upper case with dots turned to underscores.
+type Config struct {
+	Sources    []string      `mapstructure:"sources"`
+	Lake       string        `mapstructure:"lake"`
+	Out        string        `mapstructure:"out"`
+	Inventory  string        `mapstructure:"inventory"`
+	Window     time.Duration `mapstructure:"window"`
+	Tick       time.Duration `mapstructure:"tick"`
+	Seed       uint64        `mapstructure:"seed"`
+	Workers    int           `mapstructure:"workers"`
+	Output     string        `mapstructure:"output"`
+	MaxRejects float64       `mapstructure:"max_rejects"`
+	FailOn     float64       `mapstructure:"fail_on"`
+	Budget     int           `mapstructure:"budget"`
+	Catalogue  string        `mapstructure:"catalogue"`
+	Model      string        `mapstructure:"model"`
+	Scale      string        `mapstructure:"scale"`
+	Report     Report        `mapstructure:"report"`
+	Retention  Retention     `mapstructure:"retention"`
+	Alert      Alert         `mapstructure:"alert"`
+
+	Ingest   ingest.Options       `mapstructure:"ingest"`
+	Features features.Options     `mapstructure:"features"`
+	Reduce   reduce.Options       `mapstructure:"reduce"`
+	Cluster  cluster.Options      `mapstructure:"cluster"`
+	Heatmap  heatmap.FleetOptions `mapstructure:"heatmap"`
+}
+
+// Report is how the page is made.
+type Report struct {
+	EchartsJS string `mapstructure:"echarts_js"` // file of another echarts build to inline
+	Title     string `mapstructure:"title"`
+}
+
+// Retention is how long tables are kept; 0 keeps them for ever.
+type Retention struct {
+	Events time.Duration `mapstructure:"events"`
+	Ticks  time.Duration `mapstructure:"ticks"`
+	Labels time.Duration `mapstructure:"labels"`
+}
+
+// Alert is what a pager is told.
+type Alert struct {
+	Severity float64 `mapstructure:"severity"` // of an episode, at least
+	Metrics  string  `mapstructure:"metrics"`  // file for node_exporter's textfile collector
+}
+
+// Default is the configuration of a run that says nothing.
+func Default() Config {
+	f := features.DefaultOptions()
+	return Config{
+		Sources: []string{},
+		Window:  time.Duration(f.WindowNS), Tick: time.Duration(f.TickNS),
+		Seed: 1, Output: "text", MaxRejects: 0.01, Scale: "group",
+		Report:   Report{Title: "I/O pathology report"},
+		Alert:    Alert{Severity: 4},
+		Ingest:   ingest.DefaultOptions(),
+		Features: f,
+		Reduce:   reduce.DefaultOptions(),
+		Cluster:  cluster.DefaultOptions(),
+		Heatmap:  heatmap.DefaultFleetOptions(),
+	}
+}
+
+// Validate checks what can be checked without opening a file; the error names
+// the key.
+func (c *Config) Validate() error {
+	bad := func(key, format string, args ...any) error {
+		return fmt.Errorf("config: %s: %s", key, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case c.Window <= 0:
+		return bad("window", "%v is not a positive duration", c.Window)
+	case c.Tick <= 0:
+		return bad("tick", "%v is not a positive duration", c.Tick)
+	case c.Workers < 0:
+		return bad("workers", "%d is negative", c.Workers)
+	case c.Output != "text" && c.Output != "json":
+		return bad("output", "%q is neither text nor json", c.Output)
+	case c.MaxRejects < 0 || c.MaxRejects > 1:
+		return bad("max_rejects", "%v is not a share between 0 and 1", c.MaxRejects)
+	case c.FailOn < 0:
+		return bad("fail_on", "%v is negative", c.FailOn)
+	case c.Budget < 0:
+		return bad("budget", "%d is negative", c.Budget)
+	case c.Retention.Events < 0 || c.Retention.Ticks < 0 || c.Retention.Labels < 0:
+		return bad("retention", "a duration is negative")
+	}
+	if err := c.Features.Validate(); err != nil {
+		return bad("features", "%v", err)
+	}
+	if _, err := heatmap.ParseScale(c.Scale); err != nil {
+		return bad("scale", "%v", err)
+	}
+	return nil
+}

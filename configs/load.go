@@ -1,0 +1,223 @@
+package configs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"sort"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
+)
+
+// Source says where a value came from.
+type Source string
+
+// The sources, strongest first.
+const (
+	FromFlag    Source = "flag"
+	FromEnv     Source = "environment"
+	FromFile    Source = "file"
+	FromDefault Source = "default"
+)
+
+// Value is one key as Load settled it.
+type Value struct {
+	Key    string
+	Value  any
+	Source Source
+}
+
+// EnvPrefix begins every environment variable of iopathy.
+const EnvPrefix = "IOPATHY"
+
+// EnvName is the environment variable of a key.
+func EnvName(key string) string {
+	return EnvPrefix + "_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+}
+
+// FlagName is the flag of a key.
+func FlagName(key string) string {
+	return strings.NewReplacer(".", "-", "_", "-").Replace(key)
+}
+
+// ShortName is the other flag of a key below ingest: what is said of the
+// inputs is said without that word, as --host and --format.
+func ShortName(key string) string {
+	return FlagName(strings.TrimPrefix(key, "ingest."))
+}
+
+// Load settles the configuration: flags (those of the set that were given)
+// over environment over the file at path ("" for none) over Default. An
+// unknown key of the file is an error that names key and line. The values
+// come sorted by key with their source.
+func Load(path string, flags *pflag.FlagSet) (Config, []Value, error) {
+	v := viper.New()
+	defaults := Default()
+	keys := flatten("", reflect.ValueOf(defaults))
+	for _, k := range keys {
+		v.SetDefault(k.Key, k.Value)
+	}
+	v.SetEnvPrefix(EnvPrefix)
+	v.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
+	v.AutomaticEnv()
+
+	inFile := map[string]bool{}
+	if path != "" {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return Config{}, nil, fmt.Errorf("config: %w", err)
+		}
+		if inFile, err = checkKeys(path, data, keys); err != nil {
+			return Config{}, nil, err
+		}
+		v.SetConfigType("yaml")
+		if err := v.ReadConfig(bytes.NewReader(data)); err != nil {
+			return Config{}, nil, fmt.Errorf("config: %s: %w", path, err)
+		}
+	}
+	byFlag := map[string]bool{}
+	if flags != nil {
+		for _, k := range keys {
+			for _, name := range []string{FlagName(k.Key), ShortName(k.Key)} {
+				if f := flags.Lookup(name); f != nil && f.Changed {
+					if err := v.BindPFlag(k.Key, f); err != nil {
+						return Config{}, nil, fmt.Errorf("config: flag --%s: %w", f.Name, err)
+					}
+					byFlag[k.Key] = true
+				}
+			}
+		}
+	}
+	var c Config
+	if err := v.UnmarshalExact(&c); err != nil {
+		return Config{}, nil, fmt.Errorf("config: %s%w", prefix(path), err)
+	}
+	c.Features.WindowNS, c.Features.TickNS = int64(c.Window), int64(c.Tick)
+	c.Features.Seed, c.Cluster.Seed = c.Seed, c.Seed
+	if err := c.Validate(); err != nil {
+		return Config{}, nil, err
+	}
+	values := flatten("", reflect.ValueOf(c))
+	for i := range values {
+		k := values[i].Key
+		_, inEnv := os.LookupEnv(EnvName(k))
+		switch {
+		case byFlag[k]:
+			values[i].Source = FromFlag
+		case inEnv:
+			values[i].Source = FromEnv
+		case inFile[k]:
+			values[i].Source = FromFile
+		}
+	}
+	return c, values, nil
+}
+
+func prefix(path string) string {
+	if path == "" {
+		return ""
+	}
+	return path + ": "
+}
+
+// flatten lists the keys of a struct by its mapstructure tags, sorted.
+func flatten(under string, v reflect.Value) []Value {
+	var all []Value
+	for i := range v.NumField() {
+		tag := v.Type().Field(i).Tag.Get("mapstructure")
+		if tag == "" || tag == "-" {
+			continue
+		}
+		if f := v.Field(i); f.Kind() == reflect.Struct {
+			all = append(all, flatten(under+tag+".", f)...)
+		} else {
+			all = append(all, Value{Key: under + tag, Value: f.Interface(), Source: FromDefault})
+		}
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].Key < all[j].Key })
+	return all
+}
+
+// checkKeys walks the YAML and gives the keys that it sets.
+func checkKeys(path string, data []byte, keys []Value) (map[string]bool, error) {
+	known, rooms := map[string]bool{}, map[string]bool{}
+	for _, k := range keys {
+		known[k.Key] = true
+		for i, c := range k.Key {
+			if c == '.' {
+				rooms[k.Key[:i]] = true
+			}
+		}
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, fmt.Errorf("config: %s: %w", path, err)
+	}
+	set := map[string]bool{}
+	if len(doc.Content) == 0 {
+		return set, nil
+	}
+	var bad []error
+	var walk func(under string, n *yaml.Node)
+	walk = func(under string, n *yaml.Node) {
+		if n.Kind != yaml.MappingNode {
+			bad = append(bad, fmt.Errorf("config: %s:%d: %s: want keys and values", path, n.Line, strings.TrimSuffix(under, ".")))
+			return
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			k, val := n.Content[i], n.Content[i+1]
+			key := under + k.Value
+			switch {
+			case known[key] && set[key]:
+				bad = append(bad, fmt.Errorf("config: %s:%d: key %q stands twice", path, k.Line, key))
+			case known[key]:
+				set[key] = true
+			case rooms[key]:
+				walk(key+".", val)
+			default:
+				bad = append(bad, fmt.Errorf("config: %s:%d: unknown key %q%s", path, k.Line, key, nearest(key, keys)))
+			}
+		}
+	}
+	walk("", doc.Content[0])
+	return set, errors.Join(bad...)
+}
+
+// nearest offers the known key with the smallest edit distance, if it is near.
+func nearest(key string, keys []Value) string {
+	best, at := 4, ""
+	for _, k := range keys {
+		if d := edits(key, k.Key); d < best {
+			best, at = d, k.Key
+		}
+	}
+	if at == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (is it %q?)", at)
+}
+
+// edits is the distance of Levenshtein.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diag := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			diag, row[j] = row[j], min(row[j]+1, row[j-1]+1, diag+cost)
+		}
+	}
+	return row[len(b)]
+}

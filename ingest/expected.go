@@ -1,0 +1,16 @@
+package ingest
+
+// byDesign are the reasons for which a format sets lines aside although they
+// are no fault of the input: averages since boot, counters that began anew.
+// They are counted as rejects, and held against no input.
+var byDesign = []string{"since-boot", "counter-reset"}
+
+// Unexpected is the number of rejected lines that are held against the input
+// when its share of rejects is judged.
+func (t *Tally) Unexpected() int64 {
+	n := t.Rejected()
+	for _, r := range byDesign {
+		n -= t.Rejects[r]
+	}
+	return n
+}
