@@ -76,7 +76,10 @@ func NewFleet(windows []features.Window, diagnoses []cluster.Diagnosis, s Scale,
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortStableFunc(order, func(a, b int32) int { return compareWindows(&windows[a], &windows[b]) })
+	byKey := func(a, b int32) int { return compareWindows(&windows[a], &windows[b]) }
+	if !slices.IsSortedFunc(order, byKey) {
+		slices.SortStableFunc(order, byKey)
+	}
 	f.rows(windows, diagnoses, order, o)
 	if len(f.Devices) == 0 {
 		return f

@@ -35,11 +35,13 @@ func TestColor(t *testing.T) {
 	check(m, math.Inf(1), 0, 0, "#FFFF00")
 }
 
-func TestRoundUp125(t *testing.T) {
+func TestScaleRoundsUpTo125(t *testing.T) {
 	check := func(v, want float64) {
 		t.Helper()
-		if got := RoundUp125(v); math.Abs(got-want) > 1e-12*want {
-			t.Errorf("RoundUp125(%v) = %v, want %v", v, got, want)
+		var s steps125
+		s.add(v)
+		if got := s.percentile99(); math.Abs(got-want) > 1e-12*want {
+			t.Errorf("%v rounds up to %v, want %v", v, got, want)
 		}
 	}
 	check(1, 1)
@@ -49,6 +51,14 @@ func TestRoundUp125(t *testing.T) {
 	check(5001, 10000)
 	check(0.003, 0.005)
 	check(1e-7, 1e-7)
+	var s steps125
+	for v := range 100 {
+		s.add(float64(v + 1))
+	}
+	s.add(1e9) // of 101 values index 99 is the 100, not this one
+	if got := s.percentile99(); got != 100 {
+		t.Errorf("the 99th percentile of 1..100 and 1e9 rounds up to %v, want 100", got)
+	}
 }
 
 // grid builds windows of 10 s: a row a device, a letter a window. h healthy,

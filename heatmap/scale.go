@@ -3,7 +3,6 @@ package heatmap
 import (
 	"fmt"
 	"math"
-	"sort"
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/features"
@@ -29,41 +28,72 @@ func Mission() Scale { return Scale{Name: "mission", IOPS: 10000, LatencyMS: 200
 func GroupScale(windows []features.Window, diagnoses []cluster.Diagnosis) Scale {
 	s := Mission()
 	s.Name = "group"
-	for c, full := range []*float64{&s.IOPS, &s.LatencyMS, &s.Depth} {
-		healthy, all := []float64{}, []float64{}
-		for i := range windows {
-			w := &windows[i]
-			v := w.Context[channelFacts[c]]
-			if w.Idle || math.IsNaN(v) || math.IsInf(v, 0) || v <= 0 {
-				continue
-			}
-			all = append(all, v)
-			if i < len(diagnoses) && diagnoses[i].Verdict == cluster.Healthy {
-				healthy = append(healthy, v)
-			}
-		}
-		if len(healthy) == 0 {
-			healthy = all
-		}
-		if len(healthy) == 0 {
+	var healthy, all [3]steps125
+	for i := range windows {
+		w := &windows[i]
+		if w.Idle {
 			continue
 		}
-		sort.Float64s(healthy)
-		*full = RoundUp125(healthy[(len(healthy)-1)*99/100])
+		ok := i < len(diagnoses) && diagnoses[i].Verdict == cluster.Healthy
+		for c, fact := range channelFacts {
+			all[c].add(w.Context[fact])
+			if ok {
+				healthy[c].add(w.Context[fact])
+			}
+		}
+	}
+	for c, full := range []*float64{&s.IOPS, &s.LatencyMS, &s.Depth} {
+		counts := &healthy[c]
+		if counts.total == 0 {
+			counts = &all[c]
+		}
+		if counts.total > 0 {
+			*full = counts.percentile99()
+		}
 	}
 	return s
 }
 
-// RoundUp125 is the smallest of 1, 2, 5 times a power of ten that isn't below
-// v, for v > 0.
-func RoundUp125(v float64) float64 {
-	for e := int(math.Floor(math.Log10(v))); ; e++ {
-		for _, m := range [...]float64{1, 2, 5} {
-			if c := m * math.Pow10(e); c >= v {
-				return c
-			}
+// The steps that steps125 counts: 1, 2, 5 times 10^lowest125 and up.
+const (
+	lowest125 = -12
+	count125  = 3 * 36
+)
+
+// steps125 counts values by the step that they round up to, which is all that
+// a percentile rounded up to a step needs.
+type steps125 struct {
+	counts [count125]int
+	total  int
+}
+
+func step125(i int) float64 {
+	return [...]float64{1, 2, 5}[i%3] * math.Pow10(lowest125+i/3)
+}
+
+func (s *steps125) add(v float64) {
+	if !(v > 0) || math.IsInf(v, 0) {
+		return
+	}
+	i := 3 * (int(math.Floor(math.Log10(v))) - lowest125)
+	i = max(0, min(i, count125-1))
+	for i < count125-1 && step125(i) < v {
+		i++
+	}
+	s.counts[i]++
+	s.total++
+}
+
+// percentile99 is the step of the value at rank 99 % (of n sorted values, that
+// at index (n-1) x 99 / 100).
+func (s *steps125) percentile99() float64 {
+	rank, sum := (s.total-1)*99/100, 0
+	for i, n := range s.counts {
+		if sum += n; sum > rank {
+			return step125(i)
 		}
 	}
+	return step125(count125 - 1)
 }
 
 // RGB is a colour: throughput, 1 - latency, queue depth.

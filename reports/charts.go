@@ -123,7 +123,7 @@ const maxScatter = 4000
 // components draws the first two coordinates of the points; every nth window
 // of a group where there are too many, so that the picture is the same each
 // time.
-func (f *facts) components(groups []group) (chart, int) {
+func (f *facts) components() (chart, int) {
 	c := charts.NewScatter()
 	c.SetGlobalOptions(
 		base("components", 360),
@@ -135,11 +135,11 @@ func (f *facts) components(groups []group) (chart, int) {
 	)
 	c.Animation = opts.Bool(false)
 	total, shown := 0, 0
-	for _, g := range groups {
+	for _, g := range f.groups {
 		total += len(g.windows)
 	}
 	step := max((total+maxScatter-1)/maxScatter, 1)
-	for i, g := range groups {
+	for i, g := range f.groups {
 		var data []opts.ScatterData
 		for k := 0; k < len(g.windows); k += step {
 			y := f.in.Points[g.windows[k]].Y

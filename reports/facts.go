@@ -28,6 +28,7 @@ type facts struct {
 	sickSeconds  float64
 	delayedBytes float64
 	quality      quality
+	groups       []group // of the scatter
 }
 
 // device is what is known of one device.
@@ -135,6 +136,7 @@ func gather(in *Input) *facts {
 	for i, d := range f.devices {
 		d.place = i
 	}
+	f.groups = f.scatterGroups()
 	f.judgeQuality()
 	return f
 }

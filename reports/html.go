@@ -57,8 +57,8 @@ func HTML(w io.Writer, in *Input) error {
 	if c := f.course(p, fleet); c.ID != "" {
 		all = append(all, c)
 	}
-	if groups := f.scatterGroups(); len(groups) > 0 {
-		c, shown := f.components(groups)
+	if len(f.groups) > 0 {
+		c, shown := f.components()
 		p.Structure.Scatter, p.Structure.Shown = c.Element, count(int64(shown))
 		p.Structure.Of = count(int64(len(in.Windows)))
 		all = append(all, c)

@@ -382,7 +382,7 @@ func (f *facts) deviceTable(p *pageView) {
 
 // middle is the median of a fact over a device's windows that aren't idle.
 func (f *facts) middle(d *device, fact int) string {
-	var v []float64
+	v := make([]float64, 0, len(d.windows))
 	for _, i := range d.windows {
 		if x := f.in.Windows[i].Context[fact]; !f.in.Windows[i].Idle && !math.IsNaN(x) {
 			v = append(v, x)

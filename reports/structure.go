@@ -106,8 +106,7 @@ func newLoadingCell(v float64) loadingCell {
 
 // centres is the table behind the scatter: the mean place of each group.
 func (f *facts) centres(s *structureView) {
-	groups := f.scatterGroups()
-	for _, g := range groups {
+	for _, g := range f.groups {
 		x, y := 0.0, 0.0
 		for _, i := range g.windows {
 			x += f.in.Points[i].Y[0]
@@ -121,7 +120,7 @@ func (f *facts) centres(s *structureView) {
 // group is the windows of one colour in the scatter.
 type group struct {
 	name, colour string
-	windows      []int
+	windows      []int32
 }
 
 // scatterGroups sorts windows with at least two coordinates by what they are:
@@ -144,10 +143,10 @@ func (f *facts) scatterGroups() []group {
 		}
 		switch d.Verdict {
 		case cluster.Healthy:
-			out[0].windows = append(out[0].windows, i)
+			out[0].windows = append(out[0].windows, int32(i))
 		case cluster.Sick:
 			g := &out[at[d.Pathology]]
-			g.windows = append(g.windows, i)
+			g.windows = append(g.windows, int32(i))
 		}
 	}
 	kept := out[:0]

@@ -16,46 +16,53 @@ const (
 	sparkHigh = 56
 )
 
+// sparkBars bounds the bars of a device's picture.
+const sparkBars = 300
+
 // spark draws a device's severity over time: a bar a window in its
-// pathology's colour, the gate at 1 as a line, gaps as gaps.
+// pathology's colour, the gate at 1 as a line, gaps as gaps. Where there are
+// more windows than bars, a bar shows the worst of its windows.
 func (f *facts) spark(d *device) template.HTML {
 	in := f.in
 	first, last := in.Windows[d.windows[0]].StartNS, in.Windows[d.windows[len(d.windows)-1]].EndNS
-	x := func(ns int64) float64 { return sparkWide * float64(ns-first) / float64(max(last-first, 1)) }
+	window := in.Windows[d.windows[0]].EndNS - first
+	step := max((last-first+sparkBars-1)/sparkBars, window, 1)
+	wide := sparkWide * float64(step) / float64(max(last-first, 1))
 	y := func(severity float64) float64 { return sparkHigh - 2 - (sparkHigh-4)*min(severity, 10)/10 }
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="spark" viewBox="0 0 %d %d" preserveAspectRatio="none" role="img" aria-label="Severity by window, 0 to 10">`, sparkWide, sparkHigh)
-	// Many windows share a pixel: keep the worst of each half pixel.
-	type bar struct {
-		from, to, severity float64
-		colour             string
-	}
-	var bars []bar
+	worst := make([]float64, (last-first+step-1)/step)
+	colours := make([]string, len(worst))
 	for _, i := range d.windows {
 		r := &in.Result.Diagnoses[i]
-		if r.Verdict == cluster.Idle {
-			continue
-		}
-		v := bar{x(r.StartNS), x(r.EndNS), r.Severity, "var(--quiet)"}
+		severity, colour := r.Severity, "var(--quiet)"
 		switch r.Verdict {
+		case cluster.Idle:
+			continue
 		case cluster.Sick:
-			v.colour = f.colour(r.Pathology)
+			colour = f.colour(r.Pathology)
 		case cluster.Artefact:
-			v.colour, v.severity = "var(--lost)", 0.5
+			severity, colour = 0.5, "var(--lost)"
 		}
-		if n := len(bars); n > 0 && v.to-bars[n-1].from < 0.5 {
-			if v.severity > bars[n-1].severity {
-				bars[n-1].severity, bars[n-1].colour = v.severity, v.colour
-			}
-			bars[n-1].to = v.to
+		at := min(int((r.StartNS-first)/step), len(worst)-1)
+		if colours[at] == "" || severity > worst[at] {
+			worst[at], colours[at] = severity, colour
+		}
+	}
+	paths := map[string]*strings.Builder{}
+	var order []string
+	for i, c := range colours {
+		if c == "" {
 			continue
 		}
-		bars = append(bars, v)
+		if paths[c] == nil {
+			paths[c] = &strings.Builder{}
+			order = append(order, c)
+		}
+		fmt.Fprintf(paths[c], "M%.1f %dV%.1fh%.1fV%d", float64(i)*wide, sparkHigh-2, y(max(worst[i], 0.2)), max(wide-0.5, 0.5*wide), sparkHigh-2)
 	}
-	for _, v := range bars {
-		top := y(max(v.severity, 0.2))
-		fmt.Fprintf(&b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`,
-			v.from, top, max(v.to-v.from-0.4, 0.4), sparkHigh-2-top, v.colour)
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="spark" viewBox="0 0 %d %d" preserveAspectRatio="none" role="img" aria-label="Severity over time, 0 to 10">`, sparkWide, sparkHigh)
+	for _, c := range order {
+		fmt.Fprintf(&b, `<path fill="%s" d="%s"/>`, c, paths[c])
 	}
 	fmt.Fprintf(&b, `<line x1="0" x2="%d" y1="%.1f" y2="%.1f" class="gate"/></svg>`, sparkWide, y(1), y(1))
 	return template.HTML(b.String())
