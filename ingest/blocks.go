@@ -33,7 +33,22 @@ func (b *block) free() {
 		b.out.Reset()
 	}
 	*b = block{mem: b.mem, out: b.out}
-	blockPool.Put(b)
+	if len(b.mem) >= blockBytes {
+		blockPool.Put(b)
+	}
+}
+
+// newBlock gives a block with room for n bytes at least; one for few bytes is
+// made for them, so that tiny chunks cost little.
+func newBlock(n int) *block {
+	if n <= blockBytes/8 {
+		return &block{mem: make([]byte, n)}
+	}
+	b := blockPool.Get().(*block)
+	if len(b.mem) < n {
+		b.mem = make([]byte, n)
+	}
+	return b
 }
 
 // cutter cuts an inflow into blocks.
@@ -58,7 +73,7 @@ func (c *cutter) fill(p []byte) (int, error) {
 
 // lines cuts the input into blocks of lines and sends them in order.
 func (c *cutter) lines(send func(*block) error) error {
-	b := blockPool.Get().(*block)
+	b := newBlock(blockBytes)
 	n := 0
 	for ended := false; !ended; {
 		// Fill the block; behind a line that is longer, fill more.
@@ -102,10 +117,7 @@ func (c *cutter) lines(send func(*block) error) error {
 			break
 		}
 		end := last + 1
-		next := blockPool.Get().(*block)
-		if len(next.mem) < n-end+1 {
-			next.mem = make([]byte, max(blockBytes, n-end+1))
-		}
+		next := newBlock(max(blockBytes, n-end+1))
 		rest := copy(next.mem, b.mem[end:n])
 		if err := c.send(b, end, send); err != nil {
 			return err
@@ -134,10 +146,7 @@ func (c *cutter) send(b *block, n int, send func(*block) error) error {
 		}
 		part := b
 		if cut < len(data) { // the rest of the block's memory is still in use
-			part = blockPool.Get().(*block)
-			if len(part.mem) < cut {
-				part.mem = make([]byte, max(blockBytes, cut))
-			}
+			part = newBlock(cut)
 			copy(part.mem, data[:cut])
 			part.data = part.mem[:cut]
 		} else {
@@ -170,7 +179,7 @@ func (c *cutter) fault(b *block, n int, reason string, send func(*block) error) 
 // long passes over a line that is longer than MaxLine, of which b holds n
 // bytes, and gives a block with what follows; io.EOF if nothing does.
 func (c *cutter) long(b *block, n int, send func(*block) error) (*block, int, error) {
-	next := blockPool.Get().(*block)
+	next := newBlock(blockBytes)
 	if err := c.fault(b, n, "line-too-long", send); err != nil {
 		return nil, 0, err
 	}
@@ -195,9 +204,9 @@ func (c *cutter) long(b *block, n int, send func(*block) error) (*block, int, er
 // but the chunks, and sends them in order.
 func (c *cutter) stream(send func(*block) error) error {
 	for {
-		b := blockPool.Get().(*block)
 		left := (c.pos/c.chunk+1)*c.chunk - c.pos
 		want := int(min(left, blockBytes))
+		b := newBlock(want)
 		n := 0
 		var err error
 		for n < want && err == nil {

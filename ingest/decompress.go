@@ -66,7 +66,7 @@ func (c *counter) Read(p []byte) (int, error) {
 
 func newInflow(r io.Reader, o Options) (*inflow, error) {
 	c := &counter{r: r}
-	buffered := bufio.NewReaderSize(c, min(o.ReadBytes, 1<<20))
+	buffered := bufio.NewReaderSize(c, min(o.ReadBytes, 64<<10))
 	f := &inflow{from: c, r: buffered, close: func() {}, compression: Plain, expand: o.Expand, bomb: bombBytes}
 	magic, _ := buffered.Peek(4)
 	if c.err != nil {

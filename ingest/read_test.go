@@ -184,37 +184,35 @@ func lines(n int, seed uint64) []byte {
 }
 
 func TestReadDoesNotDependOnWorkersOrReads(t *testing.T) {
-	line := lines(60000, 7)
-	line = append(line, "t "+strings.Repeat("y", 2*MaxLine)+" 3\nt after 4\nt last 5"...)
 	var pairs, stream bytes.Buffer
 	r := rand.New(rand.NewPCG(3, 3))
 	for i := range 40000 {
 		fmt.Fprintf(&pairs, "%c%d %d\n", "+-"[r.IntN(2)], r.IntN(30), i)
 		fmt.Fprintf(&stream, "<s%d %d>\n", r.IntN(30), i)
 	}
-	for name, data := range map[string][]byte{
-		"line": line, "pairs": append([]byte("+1 1\n"), pairs.Bytes()...), "stream": append(stream.Bytes(), "<torn"...),
-	} {
-		for _, chunk := range []int64{100_000, 64 << 20} {
-			o := Options{ChunkBytes: chunk}
-			want := readAll(t, data, o, 1)
-			if want.rep.Events+want.rep.Samples == 0 || want.rep.Tally.Accounted() != want.rep.Tally.Lines {
-				t.Fatalf("%s: report %+v", name, want.rep)
-			}
-			if chunk == 100_000 && want.rep.Chunks < 3 {
-				t.Errorf("%s: %d chunks", name, want.rep.Chunks)
-			}
-			for _, workers := range []int{1, 2, 8} {
-				for _, size := range []int{1, 7, 4096, 1 << 20} {
-					o.ReadBytes = size
-					got := readAll(t, data, o, workers)
-					if got.chunks != want.chunks {
-						t.Errorf("%s, chunks of %d: %d workers, reads of %d bytes differ from one worker", name, chunk, workers, size)
-					}
-				}
+	check := func(name string, data []byte, o Options, workers ...int) {
+		t.Helper()
+		want := readAll(t, data, Options{ChunkBytes: o.ChunkBytes}, 1)
+		if want.rep.Events+want.rep.Samples == 0 || o.ChunkBytes != 0 && want.rep.Chunks < 3 {
+			t.Fatalf("%s: report %+v", name, want.rep)
+		}
+		for _, w := range workers {
+			if got := readAll(t, data, o, w); got.chunks != want.chunks {
+				t.Errorf("%s: %d workers, %+v: rows differ from those of one worker", name, w, o)
 			}
 		}
 	}
+	long := append(lines(20000, 8), "t "+strings.Repeat("y", 2*MaxLine)+" 3\nt after 4\nt last 5"...)
+	for name, data := range map[string][]byte{
+		"line": lines(40000, 7), "long lines": long,
+		"pairs": append([]byte("+1 1\n"), pairs.Bytes()...), "stream": append(stream.Bytes(), "<torn"...),
+	} {
+		check(name, data, Options{}, 2, 8)
+		check(name, data, Options{ReadBytes: 4096}, 8)
+		check(name, data, Options{ChunkBytes: 100_000, ReadBytes: 7}, 1, 2)
+		check(name, data, Options{ChunkBytes: 100_000, ReadBytes: 1 << 20}, 8)
+	}
+	check("line", lines(10000, 9), Options{ChunkBytes: 50_000, ReadBytes: 1}, 3)
 }
 
 func TestReadFates(t *testing.T) {

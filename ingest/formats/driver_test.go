@@ -354,6 +354,8 @@ func check(t testing.TB, c *ingest.Chunk) {
 
 // FuzzFormats decodes anything by every format: no panic, no impossible value,
 // fates that sum, the same again the second time and in other chunks.
+// With -fuzzminimizetime 1x: goroutines make coverage waver, and minimizing
+// would take all the time.
 func FuzzFormats(f *testing.F) {
 	for _, s := range shelf(f) {
 		f.Add(s.data)
