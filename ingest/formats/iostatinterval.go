@@ -12,6 +12,9 @@ type ioRate struct {
 	ios     bool
 }
 
+// longest is a year in hundredths of a second, beyond which no interval is.
+const longest = 3.2e9
+
 // usualPeriods are the intervals that people ask iostat for, in hundredths.
 var usualPeriods = [...]int64{100, 200, 300, 400, 500, 600, 1000, 1200, 1500, 2000, 3000, 6000}
 
@@ -52,7 +55,7 @@ func (p *ioReports) learn(last bool) int64 {
 	}
 	for i := range body {
 		if lo, hi, ok := body[i].span(); ok && hi-lo <= 0.06*hi {
-			mid := int64(math.Round((lo + hi) / 2))
+			mid := int64(math.Round(min(lo+hi, longest) / 2))
 			if second := (mid + 50) / 100 * 100; abs(mid-second) <= 2+mid/100 {
 				mid = second
 			}
@@ -246,8 +249,8 @@ func (p *ioReports) interval(r *ioReport) (cs int64, exact bool) {
 			period = d
 		}
 	}
-	if l, h, ok := r.span(); ok {
-		l, h := int64(math.Ceil(l)), int64(math.Floor(min(h, 1e12)))
+	if l, h, ok := r.span(); ok && l < longest {
+		l, h := int64(math.Ceil(l)), int64(math.Floor(min(h, longest)))
 		switch {
 		case l <= h && l <= hi && h >= lo:
 			lo, hi = max(lo, l), min(hi, h)

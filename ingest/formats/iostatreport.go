@@ -2,6 +2,7 @@ package formats
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/iopathy/iopathy/ingest"
@@ -194,7 +195,7 @@ func (p *ioReports) settle(r *ioReport, out *ingest.Out) {
 	var exact bool
 	if !boot {
 		cs, exact = p.interval(r)
-		p.clockNS += cs * 1e7
+		p.clockNS = min(p.clockNS+cs*1e7, math.MaxInt64/2)
 	}
 	if r.stamped {
 		p.clockNS, p.prevNS, p.hasPrev = r.stampNS, r.stampNS, true

@@ -101,7 +101,7 @@ func (z *ioStamps) parse(line []byte) (int64, bool) {
 		return 0, false
 	}
 	at := func(y, m, d int) (int64, bool) {
-		if m < 1 || m > 12 || d < 1 || d > 31 {
+		if y < 1970 || y > 2199 || m < 1 || m > 12 || d < 1 || d > 31 {
 			return 0, false
 		}
 		return time.Date(y, time.Month(m), d, hour, g.v[4], g.v[5], 0, loc).UnixNano(), true
@@ -232,7 +232,7 @@ func (z *ioStamps) banner(date []byte) {
 	case g.sep[0] != '/' || m > 12:
 		m, d = d, m
 	}
-	if m >= 1 && m <= 12 && d >= 1 && d <= 31 {
+	if y >= 1970 && y <= 2199 && m >= 1 && m <= 12 && d >= 1 && d <= 31 {
 		z.date, z.hasDate = [3]int{y, m, d}, true
 	}
 }
@@ -253,7 +253,8 @@ func (z *ioStamps) timeOnly(b []byte) (int64, bool) {
 		z.date[2]++
 	}
 	z.clock, z.hasClock = clock, true
-	return time.Date(z.date[0], time.Month(z.date[1]), z.date[2], hour, g.v[1], g.v[2], 0, loc).UnixNano(), true
+	at := time.Date(z.date[0], time.Month(z.date[1]), z.date[2], hour, g.v[1], g.v[2], 0, loc)
+	return at.UnixNano(), at.Year() <= 2199
 }
 
 func cutPrefix(b []byte, prefix string) ([]byte, bool) {
