@@ -361,3 +361,44 @@ func TestKnown(t *testing.T) {
 		}
 	}
 }
+
+func TestByHost(t *testing.T) {
+	var parts []Part
+	for i, host := range []string{"b", "a/x", "b", ""} {
+		parts = append(parts, Part{Path: PartName{Events, "2026-11-29", host, "id", i}.Path()})
+	}
+	got, err := ByHost("lake", parts)
+	want := []HostParts{
+		{"", []string{filepath.FromSlash("lake/events/date=2026-11-29/part-id-00003.parquet")}},
+		{"a/x", []string{filepath.FromSlash("lake/events/date=2026-11-29/host=a%2Fx/part-id-00001.parquet")}},
+		{"b", []string{filepath.FromSlash("lake/events/date=2026-11-29/host=b/part-id-00000.parquet"),
+			filepath.FromSlash("lake/events/date=2026-11-29/host=b/part-id-00002.parquet")}},
+	}
+	if err != nil || !cmp.Equal(want, got) {
+		t.Errorf("%v, %v", cmp.Diff(want, got), err)
+	}
+	if _, err := ByHost("lake", []Part{{Path: "events/x"}}); err == nil {
+		t.Error("a path that is no part's was taken")
+	}
+}
+
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	l, err := NewLock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cols := []Column{{Name: "x", Data: []int64{1}}}
+	write(t, filepath.Join(dir, "events", "a.parquet"), cols)
+	if _, err := Create(filepath.Join(dir, "events", "b.parquet"), Fields(cols), nil); err != nil { // and crash
+		t.Fatal(err)
+	}
+	n, err := l.Sweep()
+	if got := files(t, dir); n != 1 || err != nil || len(got) != 2 {
+		t.Errorf("swept %d, %v; left %v", n, err, got)
+	}
+	l.Close()
+	if _, err := l.Sweep(); err == nil {
+		t.Error("swept without the lock")
+	}
+}

@@ -1,0 +1,61 @@
+package lake
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// HostParts is the parts of one host as files.
+type HostParts struct {
+	Host  string
+	Files []string
+}
+
+// ByHost sorts parts of a table by host and names their files in the lake at
+// dir. Parts without a host stand under "".
+func ByHost(dir string, parts []Part) ([]HostParts, error) {
+	var all []HostParts
+	at := make(map[string]int)
+	for _, p := range parts {
+		name, err := ParsePart(p.Path)
+		if err != nil {
+			return nil, err
+		}
+		i, ok := at[name.Host]
+		if !ok {
+			i = len(all)
+			at[name.Host] = i
+			all = append(all, HostParts{Host: name.Host})
+		}
+		all[i].Files = append(all[i].Files, filepath.Join(dir, filepath.FromSlash(p.Path)))
+	}
+	slices.SortFunc(all, func(a, b HostParts) int { return strings.Compare(a.Host, b.Host) })
+	return all, nil
+}
+
+// Sweep removes the half-written files that a crash left in the lake, and says
+// how many there were. The lock is what makes it safe: nobody else writes.
+func (l *Lock) Sweep() (removed int, err error) {
+	if l.file == nil {
+		return 0, errors.New("lake: sweep: the lock was given back")
+	}
+	err = filepath.WalkDir(l.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasPrefix(d.Name(), ".") || !strings.HasSuffix(d.Name(), ".tmp") {
+			return err
+		}
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+		removed++
+		return nil
+	})
+	if err != nil {
+		return removed, fmt.Errorf("lake: sweep: %w", err)
+	}
+	return removed, nil
+}
