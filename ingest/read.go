@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -40,6 +41,7 @@ type reader struct {
 	out     *Out // the chunk in hand
 	number  int64
 	open    bool
+	roomy   bool // room was made for a whole chunk
 }
 
 func (r *reader) read(ctx context.Context) error {
@@ -172,6 +174,18 @@ func (r *reader) begin(chunk int64) error {
 	return nil
 }
 
+// room makes room for the rest of a chunk's events once an eighth of it has
+// shown how many there will be: growing by and by would leave their memory as
+// garbage several times over.
+func (r *reader) room(b *block) {
+	read := b.pos + int64(len(b.data)) - b.chunk*r.o.ChunkBytes
+	if n := int64(len(r.out.Events)); !r.roomy && read > r.o.ChunkBytes/8 && n > 1<<10 {
+		r.roomy = true
+		left := max(r.o.ChunkBytes-read, 0)
+		r.out.Events = slices.Grow(r.out.Events, int(float64(n)/float64(read)*float64(left)*1.03))
+	}
+}
+
 // finish hands on the chunk in hand, if there is one.
 func (r *reader) finish(final bool) error {
 	if !r.open {
@@ -228,6 +242,7 @@ func (r *reader) inOrder(ctx context.Context, dec LineDecoder, settle func(*Out)
 			return wait, err
 		}
 		decode(dec, b, r.out)
+		r.room(b)
 		b.free()
 	}
 	return wait, r.end(wait, settle)
@@ -274,6 +289,7 @@ func (r *reader) parallel(ctx context.Context, f Format, src *Source, c *cutter)
 			return wait, err
 		}
 		r.out.Append(&b.out.Batch)
+		r.room(b)
 		b.free()
 	}
 	return wait, r.end(wait, nil)
