@@ -158,7 +158,7 @@ var ContextTable = [CtxCount]ContextFact{
 	CtxBurstRequests:          {"burst_requests", "1", "mean arrivals of a run of ticks with arrivals"},
 	CtxBurstSize:              {"burst_size", "1", "median size of the groups of at least 8 arrivals no more than 5 ms apart; 0 if none"},
 	CtxBurstShare:             {"burst_share", "0..1", "arrivals in such groups over arrivals"},
-	CtxQueueExcess:            {"queue_excess", "0..1", "queue while busy beyond what the utilisation explains: clip((log10 mean depth + log10(1 - busy) - 0.5) / 1.5) x (1 - busy)"},
+	CtxQueueExcess:            {"queue_excess", "0..1", "queue while busy beyond what the utilisation explains: sqrt(clip((log10 mean depth + log10(1 - busy) - 0.5) / 1.5, 0, 1)) x (1 - busy)"},
 	CtxWritePeakShare:         {"write_peak_share", "0..1", "share of written bytes in the tenth of the ticks that has most"},
 	CtxWritePeakBytes:         {"write_peak_bytes", "B", "most bytes written in a second of the window"},
 	CtxPeriod:                 {"period_s", "s", "period of arrivals; missing if not periodic"},

@@ -177,7 +177,7 @@ func (c *calculator) depths(f *Context, p *part) {
 	f[CtxStallShare] = math.Min(inStalls/1e9/p.seconds, 1)
 	busy := math.Min(p.busy, 0.999)
 	excess := math.Log10(math.Max(p.meanDepth, 1)) + math.Log10(1-busy) - 0.5
-	f[CtxQueueExcess] = clip(excess/1.5, 0, 1) * (1 - busy)
+	f[CtxQueueExcess] = math.Sqrt(clip(excess/1.5, 0, 1)) * (1 - busy)
 }
 
 // gapsBeyond counts and sums the gaps of a window above a limit in ns, those
