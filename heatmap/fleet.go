@@ -21,10 +21,10 @@ const (
 
 // FleetOptions tune a fleet map; DefaultFleetOptions are the defaults.
 type FleetOptions struct {
-	Order      Order
-	MaxColumns int // above it, columns are aggregated
-	MaxRows    int // above it, only the worst devices are drawn
-	MaxCells   int // columns are aggregated until the grid is no larger
+	Order      Order `mapstructure:"-"`           // the page offers both
+	MaxColumns int   `mapstructure:"max_columns"` // above it, columns are aggregated
+	MaxRows    int   `mapstructure:"max_rows"`    // above it, only the worst devices are drawn
+	MaxCells   int   `mapstructure:"max_cells"`   // columns are aggregated until the grid is no larger
 }
 
 // DefaultFleetOptions: a screen has no more than about 4,000 pixels.

@@ -42,7 +42,12 @@ func HTML(w io.Writer, in *Input) error {
 	}
 	f := gather(in)
 	p := newPage(f)
-	fleet := heatmap.NewFleet(in.Windows, in.Result.Diagnoses, f.scale, heatmap.DefaultFleetOptions())
+	options := in.Fleet
+	if options == (heatmap.FleetOptions{}) {
+		options = heatmap.DefaultFleetOptions()
+	}
+	options.Order = heatmap.BySeverity // the page sorts by name itself
+	fleet := heatmap.NewFleet(in.Windows, in.Result.Diagnoses, f.scale, options)
 	joint := heatmap.NewJoint(in.Windows, f.scale)
 	maps := map[string]mapData{}
 	var all []chart

@@ -50,6 +50,10 @@ func TestHTMLSaysTheVerdict(t *testing.T) {
 	check("empty", &Input{}, "Nothing to judge", `class="line quality poor"`)
 
 	in = made(12, 10, 3, 3)
+	for i := range in.Windows[:10] {
+		in.Windows[i].Kind = 1 // of the first device
+	}
+	check("two kinds of latency", in, "Latency of several kinds", "none on 11 devices, q2c on 1 device")
 	in.Result.Model, in.Result.Why = "shipped", "only 7 sick windows"
 	in.Ingest.Sources[0].Rejects["torn"] = 90000
 	check("shipped and poor", in, "Labelled with the shipped classes", "only 7 sick windows", `class="line quality poor"`, "Data are poor")

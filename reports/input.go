@@ -19,8 +19,9 @@ type Input struct {
 	Points    []reduce.Point // one a window, in the same order; nil if unknown
 	Result    cluster.Result
 	Catalogue cluster.Catalogue
-	Scale     heatmap.Scale // zero for heatmap.GroupScale
-	Axes      []Axis        // principal components, strongest first
+	Scale     heatmap.Scale        // zero for heatmap.GroupScale
+	Fleet     heatmap.FleetOptions // zero for heatmap.DefaultFleetOptions
+	Axes      []Axis               // principal components, strongest first
 	Ingest    Summary
 	Config    string // the effective configuration as text
 	Model     string // the model in words: its name, origin, date of its data

@@ -3,12 +3,10 @@ package reports
 import (
 	"fmt"
 	"html/template"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/iopathy/iopathy/cluster"
-	"github.com/iopathy/iopathy/features"
 )
 
 // Bounds of what a page shows; the JSON and CSV hold everything.
@@ -29,7 +27,8 @@ type pageView struct {
 	Headline           string
 	Tone               string // good, warn, bad: the colour of the verdict
 	Alarms             []alarm
-	More               int // devices that need attention beyond Alarms
+	Kinds              string // the kinds of latency, where there are several
+	More               int    // devices that need attention beyond Alarms
 	Model              string
 	ModelShipped       bool
 	Warnings           []string
@@ -87,12 +86,6 @@ type causeView struct {
 	Votes                 string
 }
 
-type deviceRow struct {
-	Anchor, Device, Level, Worst          string
-	Windows, Healthy, Idle, Lost, Sick    int
-	IOPS, Latency, Depth, Normal, Against string
-}
-
 type featureView struct {
 	Name, Doc, Value, Z string
 	Left, Width         string // percent of the bar
@@ -148,7 +141,7 @@ func newPage(f *facts) *pageView {
 	default:
 		p.Tone = "good"
 	}
-	p.Subtitle = f.subtitle()
+	p.Subtitle, p.Kinds = f.subtitle(), f.kinds()
 	f.sections(p)
 	for _, d := range f.devices[:min(maxAlarms, f.attention)] {
 		p.Alarms = append(p.Alarms, f.alarm(d))
@@ -284,10 +277,13 @@ func lowerFirst(s string) string {
 	return s
 }
 
+// labels makes the first texts of a list fit to be shown, each once.
 func labels(list []string, most int) []string {
 	var out []string
-	for _, s := range list[:min(most, len(list))] {
-		out = append(out, sentence(s))
+	for _, s := range list {
+		if s = sentence(s); len(out) < most && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
 	}
 	return out
 }
@@ -351,46 +347,4 @@ func pct(v float64) string {
 		return "0"
 	}
 	return fmt.Sprintf("%.2f", min(v, 1)*100)
-}
-
-func (f *facts) deviceTable(p *pageView) {
-	for i, d := range f.devices {
-		if i == maxDeviceRows {
-			p.DevicesLeft = len(f.devices) - maxDeviceRows
-			break
-		}
-		r := deviceRow{
-			Anchor: f.anchor(d), Device: deviceLabel(d.Key), Level: d.level, Worst: "–", Windows: len(d.windows),
-			Healthy: d.verdicts[cluster.Healthy], Idle: d.verdicts[cluster.Idle],
-			Lost: d.verdicts[cluster.Artefact], Sick: d.verdicts[cluster.Sick],
-			IOPS:    f.middle(d, features.CtxIOPS),
-			Latency: f.middle(d, features.CtxLatencyMean), Depth: f.middle(d, features.CtxMeanDepth),
-		}
-		if d.worst > 0 {
-			r.Worst = fmt.Sprintf("%.1f", d.worst)
-		}
-		if len(f.in.Points) > 0 {
-			n := f.in.Points[d.windows[0]].Normal
-			r.Against = label(n.Source)
-			if n.Windows > 0 {
-				r.Against += fmt.Sprintf(" (%s)", plural(n.Windows, "window"))
-			}
-		}
-		p.Devices = append(p.Devices, r)
-	}
-}
-
-// middle is the median of a fact over a device's windows that aren't idle.
-func (f *facts) middle(d *device, fact int) string {
-	v := make([]float64, 0, len(d.windows))
-	for _, i := range d.windows {
-		if x := f.in.Windows[i].Context[fact]; !f.in.Windows[i].Idle && !math.IsNaN(x) {
-			v = append(v, x)
-		}
-	}
-	if len(v) == 0 {
-		return "–"
-	}
-	slices.Sort(v)
-	return three(v[(len(v)-1)/2])
 }

@@ -57,7 +57,7 @@ func (m moments) machine(ns int64) string {
 // span writes a duration in words: "12.5 s", "4 min 10 s", "3 h 05 min".
 func span(seconds float64) string {
 	switch {
-	case seconds < 0.0995:
+	case seconds > 0 && seconds < 0.0995:
 		return fmt.Sprintf("%.3g ms", seconds*1000)
 	case seconds < 60:
 		return strconv.FormatFloat(math.Round(seconds*10)/10, 'f', -1, 64) + " s"

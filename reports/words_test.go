@@ -13,6 +13,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+	check(span(0), "0 s")
 	check(span(0.0123), "12.3 ms")
 	check(span(10), "10 s")
 	check(span(12.34), "12.3 s")

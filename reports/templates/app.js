@@ -39,7 +39,7 @@ var iopathy = (function () {
   // short fits a name into the margin.
   function short(name) {
     const runes = Array.from(name);
-    return runes.length > 22 ? runes.slice(0, 21).join("") + "…" : name;
+    return runes.length > 21 ? runes.slice(0, 20).join("") + "…" : name;
   }
   function decade(id, axis, v) {
     const m = data.maps[id];
@@ -378,7 +378,6 @@ var iopathy = (function () {
         continue;
       }
       maps[id].plot = $(id).closest(".plot");
-      paint(maps[id]);
       listen(maps[id]);
     }
     if (maps.fleet) toolbar(maps.fleet);
