@@ -57,103 +57,204 @@ func Linkage(rows []float64, d int, weights []float64) Tree {
 	return label(n, raw)
 }
 
-// forest is the live clusters. A cluster is known by its first member's row;
-// the means lie densely by slot, and the last slot fills the place of one
-// that is merged away.
+// forest is the live clusters, each known by its first member's row. Their
+// means lie in buckets around pivots, so that a search passes by whatever
+// can't be near: a.b = a.p + a.(b-p) is at most a.p + |a| r for every b within
+// r of the pivot p.
 type forest struct {
 	d, live int
-	mean    []float64 // by slot
-	rest    []float64 // norm of the coordinates from headDims on, by slot
-	weight  []float64 // by slot
-	first   []int     // by slot: the first member's row
-	slot    []int     // by row; -1 when merged away
-	next    int       // rows before it are merged away
+	weight  []float64 // by row
+	at      []place   // by row
+	buckets []bucket
+	sortedN int // live clusters when the buckets were made
+	next    int // rows before it are merged away
+	query   []float64
 }
 
-// headDims is the number of leading coordinates whose product is taken first:
-// with coordinates by falling variance the Cauchy-Schwarz bound of the rest
-// rules most clusters out.
-const headDims = 4
+// place is where a cluster's mean lies; bucket -1: merged away.
+type place struct{ bucket, slot int32 }
+
+type bucket struct {
+	pivot  []float64
+	radius float64   // of the ball around the pivot that holds all means
+	mean   []float64 // densely
+	first  []int32   // rows of the means
+}
 
 func newForest(rows []float64, d, n int, weights []float64) *forest {
-	c := &forest{d: d, live: n, mean: slices.Clone(rows[:n*d]), rest: make([]float64, n), weight: make([]float64, n), first: make([]int, n), slot: make([]int, n)}
+	c := &forest{d: d, live: n, weight: make([]float64, n), at: make([]place, n), query: make([]float64, d)}
+	all := bucket{mean: slices.Clone(rows[:n*d]), first: make([]int32, n)}
 	for i := range n {
-		c.weight[i], c.first[i], c.slot[i] = 1, i, i
+		c.weight[i], all.first[i] = 1, int32(i)
 		if weights != nil {
 			c.weight[i] = weights[i]
 		}
-		c.rest[i] = c.restOf(i)
 	}
+	c.buckets = []bucket{all}
+	c.spread()
 	return c
 }
 
-func (c *forest) restOf(slot int) float64 {
+// spread makes the buckets anew: about the square root of the live clusters,
+// around means of samples of them.
+func (c *forest) spread() {
+	d := c.d
+	mean, first := make([]float64, 0, c.live*d), make([]int32, 0, c.live)
+	for i := range c.buckets {
+		mean, first = append(mean, c.buckets[i].mean...), append(first, c.buckets[i].first...)
+	}
+	k := max(int(math.Sqrt(float64(c.live))), 1)
+	pivots := make([]float64, k*d)
+	for i := range k {
+		j := i * c.live / k
+		copy(pivots[i*d:i*d+d], mean[j*d:j*d+d])
+	}
+	for range pivotRounds {
+		sum, n := make([]float64, k*d), make([]float64, k)
+		for j := 0; j < c.live; j += max(c.live/(samplePerPivot*k), 1) {
+			m := mean[j*d : j*d+d]
+			i := nearestPivot(pivots, d, m)
+			n[i]++
+			for x := range m {
+				sum[i*d+x] += m[x]
+			}
+		}
+		for i := range k {
+			if n[i] > 0 {
+				for x := range d {
+					pivots[i*d+x] = sum[i*d+x] / n[i]
+				}
+			}
+		}
+	}
+	c.buckets = make([]bucket, k)
+	for i := range k {
+		c.buckets[i].pivot = pivots[i*d : i*d+d]
+	}
+	for j, row := range first {
+		c.put(int(row), mean[j*d:j*d+d])
+	}
+	c.sortedN = c.live
+}
+
+const (
+	pivotRounds    = 3
+	samplePerPivot = 10
+)
+
+func nearestPivot(pivots []float64, d int, m []float64) int {
+	best, at := math.Inf(1), 0
+	for i := 0; i*d < len(pivots); i++ {
+		if x := apart(pivots[i*d:i*d+d], m); x < best {
+			best, at = x, i
+		}
+	}
+	return at
+}
+
+// apart is the squared distance of two vectors.
+func apart(a, b []float64) float64 {
 	s := 0.0
-	for _, x := range c.mean[slot*c.d+min(headDims, c.d) : (slot+1)*c.d] {
+	for k, v := range b {
+		x := a[k] - v
 		s += x * x
 	}
+	return s
+}
+
+// put lays a mean into the bucket of the nearest pivot.
+func (c *forest) put(row int, mean []float64) {
+	best, at := math.Inf(1), 0
+	for i := range c.buckets {
+		if x := apart(c.buckets[i].pivot, mean); x < best {
+			best, at = x, i
+		}
+	}
+	b := &c.buckets[at]
+	c.at[row] = place{int32(at), int32(len(b.first))}
+	b.mean, b.first = append(b.mean, mean...), append(b.first, int32(row))
 	// Rounded up, so that the bound holds whatever the rounding of the sums.
-	return math.Sqrt(s) * (1 + 1e-12)
+	b.radius = max(b.radius, math.Sqrt(best)*(1+slack))
+}
+
+// take removes a cluster; the last of its bucket fills the gap.
+func (c *forest) take(row int) {
+	p := c.at[row]
+	b, d := &c.buckets[p.bucket], c.d
+	last := len(b.first) - 1
+	if i := int(p.slot); i != last {
+		copy(b.mean[i*d:i*d+d], b.mean[last*d:])
+		b.first[i] = b.first[last]
+		c.at[b.first[i]].slot = p.slot
+	}
+	b.mean, b.first = b.mean[:last*d], b.first[:last]
+	c.at[row].bucket = -1
+}
+
+func (c *forest) mean(row int) []float64 {
+	p := c.at[row]
+	return c.buckets[p.bucket].mean[int(p.slot)*c.d : (int(p.slot)+1)*c.d]
 }
 
 func (c *forest) firstLive() int {
-	for c.slot[c.next] < 0 {
+	for c.at[c.next].bucket < 0 {
 		c.next++
 	}
 	return c.next
 }
 
+// slack widens bounds by more than the sums can round.
+const slack = 1e-12
+
+// search is one query for the cluster with the largest product of means.
+type search struct {
+	a    []float64
+	row  int32 // of the query: not its own neighbour
+	best float64
+	near int32
+	held bool // near is the chain's previous: it wins ties
+}
+
 // nearest finds the cluster with the largest product of means; of equal ones
 // the previous of the chain, else the one whose first member comes first.
 func (c *forest) nearest(row, previous int) (near int, dot float64) {
-	s, d := c.slot[row], c.d
-	a := c.mean[s*d : s*d+d]
-	rest := c.rest[s]
-	best, bestRow := math.Inf(-1), -1
+	copy(c.query, c.mean(row))
+	s := search{a: c.query, row: int32(row), best: math.Inf(-1), near: -1}
 	if previous >= 0 {
-		p := c.slot[previous]
-		best, bestRow = dotAll(a, c.mean[p*d:p*d+d]), previous
+		s.best, s.near, s.held = dotAll(s.a, c.mean(previous)), int32(previous), true
 	}
-	if d <= headDims {
-		for j := 0; j < c.live; j++ {
-			if j == s {
-				continue
-			}
-			if x := dotAll(a, c.mean[j*d:j*d+d]); x > best || x == best && bestRow != previous && c.first[j] < bestRow {
-				best, bestRow = x, c.first[j]
-			}
-		}
-		return bestRow, best
-	}
-	a0, a1, a2, a3 := a[0], a[1], a[2], a[3]
-	tail := a[headDims:]
-	bound := best - 1e-12
-	for j := 0; j < c.live; j++ {
-		b := c.mean[j*d : j*d+d : j*d+d]
-		head := a0*b[0] + a1*b[1] + a2*b[2] + a3*b[3]
-		if head+rest*c.rest[j] < bound || j == s {
+	own := int(c.at[row].bucket)
+	s.scan(&c.buckets[own])
+	length := math.Sqrt(dotAll(s.a, s.a)) * (1 + slack)
+	for i := range c.buckets {
+		b := &c.buckets[i]
+		if i == own || len(b.first) == 0 || dotAll(s.a, b.pivot)+length*b.radius < s.best-slack {
 			continue
 		}
-		x := head
-		for k, v := range b[headDims:] {
-			x += tail[k] * v
-		}
-		if x > best || x == best && bestRow != previous && c.first[j] < bestRow {
-			best, bestRow = x, c.first[j]
-			bound = best - 1e-12
-		}
+		s.scan(b)
 	}
-	return bestRow, best
+	return int(s.near), s.best
 }
 
-// dotAll sums in the order of nearest's loop, so that equal pairs give equal
-// products.
+func (s *search) scan(b *bucket) {
+	d := len(s.a)
+	for j, row := range b.first {
+		x := dotAll(s.a, b.mean[j*d:j*d+d])
+		if x < s.best || row == s.row {
+			continue
+		}
+		if x > s.best || !s.held && row < s.near {
+			s.held = x == s.best && s.held
+			s.best, s.near = x, row
+		}
+	}
+}
+
+// dotAll is the product of two vectors of one length, always summed in the
+// same order, so that a.b and b.a are equal.
 func dotAll(a, b []float64) float64 {
 	s := 0.0
-	if len(a) > headDims {
-		s = a[0]*b[0] + a[1]*b[1] + a[2]*b[2] + a[3]*b[3]
-		a, b = a[headDims:], b[headDims:]
-	}
+	a = a[:len(b)]
 	for k, v := range b {
 		s += a[k] * v
 	}
@@ -169,23 +270,20 @@ type rawMerge struct {
 // merge joins two clusters under the smaller first member.
 func (c *forest) merge(x, y int, dot float64) rawMerge {
 	a, b := min(x, y), max(x, y)
-	sa, sb, d := c.slot[a], c.slot[b], c.d
-	wa, wb := c.weight[sa], c.weight[sb]
+	wa, wb := c.weight[a], c.weight[b]
 	w := wa + wb
-	ma, mb := c.mean[sa*d:sa*d+d], c.mean[sb*d:sb*d+d]
-	for k := range ma {
-		ma[k] = (wa*ma[k] + wb*mb[k]) / w
+	m := c.query // the search is over
+	for k, v := range c.mean(a) {
+		m[k] = (wa*v + wb*c.mean(b)[k]) / w
 	}
-	c.weight[sa] = w
-	c.rest[sa] = c.restOf(sa)
-	last := c.live - 1
-	if sb != last {
-		copy(c.mean[sb*d:sb*d+d], c.mean[last*d:last*d+d])
-		c.rest[sb], c.weight[sb], c.first[sb] = c.rest[last], c.weight[last], c.first[last]
-		c.slot[c.first[sb]] = sb
+	c.take(a)
+	c.take(b)
+	c.weight[a] = w
+	c.put(a, m)
+	c.live--
+	if c.live >= 64 && c.live < c.sortedN/2 {
+		c.spread()
 	}
-	c.slot[b] = -1
-	c.live = last
 	return rawMerge{a: a, b: b, height: max(1-dot, 0), size: w}
 }
 
