@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	var f failure
 	switch {
 	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "iopathy: interrupted: what stands is whole, a repeated run goes on from it")
+		fmt.Fprintln(stderr, "iopathy: interrupted")
 		return exitInterupt
 	case errors.As(err, &f):
 		fmt.Fprintf(stderr, "iopathy: %v\n", f.err)

@@ -133,3 +133,28 @@ func TestMemory(t *testing.T) {
 		t.Errorf("peak memory %d MiB is over %d MiB", got>>20, memoryBound>>20)
 	}
 }
+
+// gridWindows counts the requests of a run by grid window of 10 s.
+func gridWindows(t *testing.T, run string) (windows map[int64]int, host, device string) {
+	t.Helper()
+	f, err := os.Open(filepath.Join(corpusDir, "runs", run+".csv.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	windows = map[int64]int{}
+	lines := bufio.NewScanner(z)
+	for n := 0; lines.Scan(); n++ {
+		if n == 0 {
+			continue
+		}
+		f := bytes.SplitN(lines.Bytes(), []byte(","), 4)
+		host, device = string(f[1]), string(f[2])
+		windows[number(t, string(f[0]))/1e10*1e10]++
+	}
+	return windows, host, device
+}
