@@ -339,22 +339,24 @@ func (r *reader) stream(ctx context.Context, f Format, src *Source, c *cutter) (
 	var carry []byte
 	pos, line, need := int64(0), int64(1), 0
 	take := func(final bool) error {
-		for len(carry) > 0 {
+		done := 0
+		for done < len(carry) {
 			if err := r.begin(pos / r.o.ChunkBytes); err != nil {
 				return err
 			}
 			r.out.Position, r.out.Lineno = pos, line
-			took := dec.Decode(carry, final, r.out)
-			if took < 0 || took > len(carry) {
-				return fmt.Errorf("internal: format %s took %d of %d bytes", f.Name, took, len(carry))
+			took := dec.Decode(carry[done:], final, r.out)
+			if took < 0 || took > len(carry)-done {
+				return fmt.Errorf("internal: format %s took %d of %d bytes", f.Name, took, len(carry)-done)
 			}
 			if took == 0 {
 				break
 			}
-			line += int64(bytes.Count(carry[:took], []byte{'\n'}))
+			line += int64(bytes.Count(carry[done:done+took], []byte{'\n'}))
 			pos += int64(took)
-			carry = carry[:copy(carry, carry[took:])]
+			done += took
 		}
+		carry = carry[:copy(carry, carry[done:])]
 		// A record that is not whole is not asked for again until twice as much
 		// is there: the work stays in proportion to the input.
 		need = 2 * len(carry)

@@ -34,7 +34,7 @@ func TestEventCSVAgreesWithEncodingCSV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := sample{path: path, data: data, o: ingest.Options{ChunkBytes: 1 << 20}}
+	s := sample{path: path, data: data, o: ingest.Options{ChunkBytes: 1 << 18}}
 	n, wrong := 0, 0
 	number := func(text string) int64 {
 		v, err := strconv.ParseInt(text, 10, 64)
