@@ -190,7 +190,7 @@ func (m *Model) normal(w *features.Window, d Device) Normal {
 			if n.Group != "" {
 				n.Value = min(n.Value, group+ownBound)
 			}
-			if float64(windows) > weight {
+			if float64(windows) >= weight {
 				n.Source, n.Windows = "device", windows
 			}
 		}
