@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -39,7 +40,8 @@ func (e errBomb) Error() string {
 type inflow struct {
 	from        *counter
 	r           io.Reader
-	close       func()
+	buffered    *bufio.Reader
+	unpack      func() // frees the decompressor
 	compression string
 	torn        string // "truncated-gzip", "corrupt-zstd", ...
 	expanded    int64
@@ -50,13 +52,14 @@ type inflow struct {
 // counter counts what was read from an input and keeps its own failure apart
 // from what a decompressor makes of it.
 type counter struct {
-	r   io.Reader
-	n   int64
-	err error
+	r    io.Reader
+	most int // bytes a read
+	n    int64
+	err  error
 }
 
 func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
+	n, err := c.r.Read(p[:min(len(p), c.most)])
 	c.n += int64(n)
 	if err != nil && err != io.EOF {
 		c.err = err
@@ -64,10 +67,15 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// inPool keeps the buffers of inflows between inputs.
+var inPool = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 64<<10) }}
+
 func newInflow(r io.Reader, o Options) (*inflow, error) {
 	c := &counter{r: r}
-	buffered := bufio.NewReaderSize(c, min(o.ReadBytes, 64<<10))
-	f := &inflow{from: c, r: buffered, close: func() {}, compression: Plain, expand: o.Expand, bomb: bombBytes}
+	buffered := inPool.Get().(*bufio.Reader)
+	buffered.Reset(c)
+	c.most = o.ReadBytes
+	f := &inflow{from: c, r: buffered, buffered: buffered, unpack: func() {}, compression: Plain, expand: o.Expand, bomb: bombBytes}
 	magic, _ := buffered.Peek(4)
 	if c.err != nil {
 		return nil, c.err
@@ -80,7 +88,7 @@ func newInflow(r io.Reader, o Options) (*inflow, error) {
 			f.end(err)
 			break
 		}
-		f.r, f.close = z, func() { z.Close() }
+		f.r, f.unpack = z, func() { z.Close() }
 	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}),
 		len(magic) == 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:], []byte{0x2a, 0x4d, 0x18}):
 		f.compression = Zstd
@@ -90,12 +98,19 @@ func newInflow(r io.Reader, o Options) (*inflow, error) {
 			f.end(err)
 			break
 		}
-		f.r, f.close = z, z.Close
+		f.r, f.unpack = z, z.Close
 	}
 	if c.err != nil {
 		return nil, c.err
 	}
 	return f, nil
+}
+
+// close frees what the inflow holds, but for the input itself.
+func (f *inflow) close() {
+	f.unpack()
+	f.buffered.Reset(nil)
+	inPool.Put(f.buffered)
 }
 
 // end notes the damage that ended a compressed stream.

@@ -38,7 +38,8 @@ type Format struct {
 // SniffBytes is the most of an input's head that a Sniff sees.
 const SniffBytes = 4096
 
-// Source is what is known of an input before its first line.
+// Source is what is known of an input before its first line. A decoder may keep
+// it; Head is not to be read after the input's end.
 type Source struct {
 	Path    string // as given; for messages and for names in it, never for content
 	ID      string // 32 hex digits: the input's identity

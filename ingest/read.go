@@ -62,13 +62,15 @@ func (r *reader) read(ctx context.Context) error {
 		return err
 	}
 	flow.bomb = r.bomb
-	defer func() { flow.close() }()
+	defer flow.close()
 	defer func() {
 		r.rep.CompressedBytes, r.rep.Bytes = flow.from.n, flow.expanded
 		r.rep.Compression, r.rep.Torn = flow.compression, flow.torn
 	}()
 
-	head := make([]byte, IdentityBytes)
+	mem := headPool.Get().(*[IdentityBytes]byte)
+	defer headPool.Put(mem)
+	head := mem[:]
 	n, err := flow.fill(head, r.o.ReadBytes)
 	if err != nil && err != io.EOF {
 		return r.problem(err)
@@ -132,6 +134,9 @@ var bom = []byte("\xef\xbb\xbf")
 
 // outPool keeps the memory of chunks between inputs.
 var outPool = sync.Pool{New: func() any { return new(Out) }}
+
+// headPool keeps the memory of heads between inputs.
+var headPool = sync.Pool{New: func() any { return new([IdentityBytes]byte) }}
 
 // host is the host for rows whose content names none.
 func (r *reader) host() string {

@@ -298,7 +298,7 @@ func TestFormatsCut(t *testing.T) {
 			}
 			s.o.Host = "h"
 			whole := s.data
-			for cut := 0; cut < len(whole); cut += 1 + len(whole)/1000 {
+			for cut := 0; cut < len(whole); cut += 1 + len(whole)/600 {
 				s.data = whole[:cut]
 				read(t, s, 1, func(c *ingest.Chunk) { check(t, c) })
 			}
@@ -314,7 +314,7 @@ func TestFormatsCut(t *testing.T) {
 			whole = bytes.Repeat(whole, 2+ingest.SniffBytes/tail)
 			s.data, s.o.ChunkBytes = whole, 1
 			all := read(t, s, 1, nil).rows
-			for cut := len(whole) - tail; cut < len(whole); cut += 1 + tail/200 {
+			for cut := len(whole) - tail; cut < len(whole); cut += 1 + tail/70 {
 				s.data = whole[:bytes.LastIndexByte(whole[:cut], '\n')+1]
 				kept := read(t, s, 1, nil).rows
 				s.data = whole[:cut]
