@@ -3,6 +3,7 @@ package cluster
 import (
 	"math"
 
+	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/reduce"
 )
 
@@ -120,4 +121,24 @@ func normalise(y []float64) {
 	for i := range y {
 		y[i] /= n
 	}
+}
+
+// Place measures windows and places them among their peers in two passes:
+// normals from all windows, the gate, normals again from what passed. prior
+// may be nil. The windows have one latency kind, tick and length.
+func Place(ws []features.Window, inv reduce.Inventory, r *Rules, prior *Model, ro reduce.Options, o Options) ([]reduce.Point, *reduce.Model, error) {
+	var before *reduce.Model
+	if prior != nil {
+		before = prior.Reduce
+	}
+	first, err := reduce.Fit(ws, inv, before, ro)
+	if err != nil {
+		return nil, nil, err
+	}
+	healthy := HealthyMask(first.Project(ws, inv), r, prior, o)
+	second, err := reduce.Refit(ws, inv, before, healthy, ro)
+	if err != nil {
+		return nil, nil, err
+	}
+	return second.Project(ws, inv), second, nil
 }
