@@ -46,16 +46,16 @@ type deviceResult struct {
 }
 
 // fold runs a device's rows through the folds of package features.
-func (t *deviceTask) fold(o features.Options) (*deviceResult, error) {
-	res := &deviceResult{kinds: map[ingest.LatencyKind]int64{}}
+func (t *deviceTask) fold(o features.Options, res *deviceResult) error {
+	res.kinds = map[ingest.LatencyKind]int64{}
 	addTick := func(x *features.Tick) { res.ticks = append(res.ticks, *x) }
 	addWindow := func(w *features.Window) { res.windows = append(res.windows, *w) }
 	if t.events == nil {
-		return res, t.foldSamples(o, res, addTick, addWindow)
+		return t.foldSamples(o, res, addTick, addWindow)
 	}
 	ahead, long, err := t.survey(res)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	kind := prefer(res.kinds)
 	var names ingest.Names
@@ -84,10 +84,10 @@ func (t *deviceTask) fold(o features.Options) (*deviceResult, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	fold.Close(t.endNS)
-	return res, nil
+	return nil
 }
 
 // survey reads the latencies once: how far the fold must look ahead, and the

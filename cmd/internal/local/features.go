@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,31 +31,44 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 	if err != nil {
 		return nil, 0, err
 	}
-	tasks, err := j.tasks(manifests, inputs)
+	hosts, err := j.hosts(manifests, inputs)
 	if err != nil {
 		return nil, 0, err
 	}
-	results := make([]*deviceResult, len(tasks))
+	var results []*deviceResult
 	writer := newTickWriter(j.Lake)
 	var done atomic.Int64
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(j.workers())
-	for i := range tasks {
-		g.Go(func() error {
-			if err := gctx.Err(); err != nil {
-				return err
+	for n, h := range hosts {
+		tasks, err := h.tasks()
+		if err != nil {
+			g.Go(func() error { return err })
+			break
+		}
+		var left atomic.Int64
+		left.Store(int64(len(tasks)))
+		for _, t := range tasks {
+			if gctx.Err() != nil {
+				break
 			}
-			res, err := tasks[i].fold(j.Config.Features)
-			if err != nil {
-				return fmt.Errorf("features: %s/%s: %w", tasks[i].key.Host, tasks[i].key.Device, err)
-			}
-			results[i] = res
-			if err := writer.put(i, tasks[i].key, res); err != nil {
-				return err
-			}
-			j.progress("features", done.Add(1), int64(len(tasks)))
-			return nil
-		})
+			i, res := len(results), &deviceResult{}
+			results = append(results, res)
+			// Go waits for a worker: no more hosts are open than workers.
+			g.Go(func() error {
+				if err := gctx.Err(); err != nil {
+					return err
+				}
+				if err := t.fold(j.Config.Features, res); err != nil {
+					return fmt.Errorf("features: %s/%s: %w", t.key.Host, t.key.Device, err)
+				}
+				if left.Add(-1) == 0 {
+					j.progress("features", done.Add(1), int64(len(hosts)))
+				}
+				return writer.put(i, t.key, res)
+			})
+		}
+		hosts[n] = nil
 	}
 	if err := g.Wait(); err != nil {
 		writer.abort()
@@ -76,50 +88,85 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 	return windows, ticks, j.replaceTables(lock, manifests, append(parts, wparts...), lake.Windows, lake.Ticks)
 }
 
-// tasks lists the devices with the parts that hold their rows, by host and
-// device.
-func (j *Job) tasks(manifests []lake.Manifest, inputs []string) ([]*deviceTask, error) {
-	use := func(input string) bool { return inputs == nil || slices.Contains(inputs, input) }
-	if len(inputs) > 8 {
-		set := map[string]bool{}
-		for _, in := range inputs {
-			set[in] = true
-		}
-		use = func(input string) bool { return set[input] }
+// hostTask is a host and where the rows of its devices are.
+type hostTask struct {
+	host            string
+	events, samples []string // files
+	open            map[string]openIO
+}
+
+// openIO is the I/Os of a device that never completed.
+type openIO struct {
+	starts []int64
+	endNS  int64 // end of the inputs that they stand in
+}
+
+// hosts lists the hosts that have rows of the inputs, by name.
+func (j *Job) hosts(manifests []lake.Manifest, inputs []string) ([]*hostTask, error) {
+	set := map[string]bool{}
+	for _, in := range inputs {
+		set[in] = true
 	}
-	tasks := map[features.Key]*deviceTask{}
-	task := func(host, device string) *deviceTask {
-		k := features.Key{Host: host, Device: device}
-		if tasks[k] == nil {
-			tasks[k] = &deviceTask{key: k}
+	use := func(input string) bool { return inputs == nil || set[input] }
+	hosts := map[string]*hostTask{}
+	host := func(name string) *hostTask {
+		if hosts[name] == nil {
+			hosts[name] = &hostTask{host: name, open: map[string]openIO{}}
 		}
-		return tasks[k]
+		return hosts[name]
 	}
-	for _, table := range []string{lake.Events, lake.Samples} {
-		hosts, err := j.partsByHost(manifests, table, use)
+	events, err := j.partsByHost(manifests, lake.Events, use)
+	if err != nil {
+		return nil, err
+	}
+	for name, parts := range events {
+		host(name).events = parts
+	}
+	samples, err := j.partsByHost(manifests, lake.Samples, use)
+	if err != nil {
+		return nil, err
+	}
+	for name, parts := range samples {
+		host(name).samples = parts
+	}
+	if err := j.openIO(manifests, use, host); err != nil {
+		return nil, err
+	}
+	return slices.SortedFunc(maps.Values(hosts), func(a, b *hostTask) int { return strings.Compare(a.host, b.host) }), nil
+}
+
+// tasks lists the host's devices by name.
+func (h *hostTask) tasks() ([]*deviceTask, error) {
+	tasks := map[string]*deviceTask{}
+	task := func(device string) *deviceTask {
+		if tasks[device] == nil {
+			tasks[device] = &deviceTask{key: features.Key{Host: h.host, Device: device}}
+		}
+		return tasks[device]
+	}
+	if len(h.events) > 0 {
+		index, err := lake.NewIndex(h.events)
 		if err != nil {
 			return nil, err
 		}
-		for _, host := range slices.Sorted(maps.Keys(hosts)) {
-			index, err := lake.NewIndex(hosts[host])
-			if err != nil {
-				return nil, err
-			}
-			for _, device := range index.Devices() {
-				if t := task(host, device); table == lake.Events {
-					t.events = index
-				} else {
-					t.samples = index
-				}
-			}
+		for _, d := range index.Devices() {
+			task(d).events = index
 		}
 	}
-	if err := j.openIO(manifests, use, task); err != nil {
-		return nil, err
+	if len(h.samples) > 0 {
+		index, err := lake.NewIndex(h.samples)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range index.Devices() {
+			task(d).samples = index
+		}
 	}
-	return slices.SortedFunc(maps.Values(tasks), func(a, b *deviceTask) int {
-		return cmp.Or(strings.Compare(a.key.Host, b.key.Host), strings.Compare(a.key.Device, b.key.Device))
-	}), nil
+	for d, o := range h.open {
+		t := task(d)
+		t.open, t.endNS = o.starts, o.endNS
+	}
+	return slices.SortedFunc(maps.Values(tasks), func(a, b *deviceTask) int { return strings.Compare(a.key.Device, b.key.Device) }), nil
 }
 
 func (j *Job) partsByHost(manifests []lake.Manifest, table string, use func(string) bool) (map[string][]string, error) {
@@ -138,7 +185,7 @@ func (j *Job) partsByHost(manifests []lake.Manifest, table string, use func(stri
 
 // openIO gives the devices the I/Os that never completed: they keep a device
 // busy to the end of their input.
-func (j *Job) openIO(manifests []lake.Manifest, use func(string) bool, task func(host, device string) *deviceTask) error {
+func (j *Job) openIO(manifests []lake.Manifest, use func(string) bool, host func(string) *hostTask) error {
 	ends := map[string]int64{}
 	for _, m := range manifests {
 		for _, in := range m.Inputs {
@@ -149,8 +196,8 @@ func (j *Job) openIO(manifests []lake.Manifest, use func(string) bool, task func
 	if err != nil {
 		return err
 	}
-	for _, host := range slices.Sorted(maps.Keys(hosts)) {
-		for _, path := range hosts[host] {
+	for _, name := range slices.Sorted(maps.Keys(hosts)) {
+		for _, path := range hosts[name] {
 			r, err := lake.Open(path, nil)
 			if err != nil {
 				return err
@@ -174,9 +221,10 @@ func (j *Job) openIO(manifests []lake.Manifest, use func(string) bool, task func
 					if names.String(f.Name) != "open_io" {
 						continue
 					}
-					t := task(host, names.String(f.Device))
-					t.open = append(t.open, f.TimeNS)
-					t.endNS = max(t.endNS, end)
+					device := names.String(f.Device)
+					o := host(name).open[device]
+					o.starts, o.endNS = append(o.starts, f.TimeNS), max(o.endNS, end)
+					host(name).open[device] = o
 				}
 			}
 			if err := r.Close(); err != nil {

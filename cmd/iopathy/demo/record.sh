@@ -4,7 +4,7 @@
 #   sudo ./record.sh OUTDIR [WORKDIR]
 #
 # OUTDIR receives recording.blkparse.txt.zst, devices.txt, inventory.csv, truth.csv and start_ns.txt. WORKDIR (default: a
-# new folder under /var/tmp) holds 3.2 GiB of backing files while it runs, and should be on ext4 or xfs on a real disk.
+# new folder under /var/tmp) holds 4.3 GiB of backing files while it runs, and should be on ext4 or xfs on a real disk.
 #
 # Needs Linux 5.15 or newer, root, bash 5, util-linux, e2fsprogs, fio with libaio, zstd, and the "blk" tracer of tracefs
 # (CONFIG_BLK_DEV_IO_TRACE). The kernel prints the events itself, with the command names that it saved, and awk puts them
@@ -47,7 +47,7 @@ trap 'exit 130' INT TERM
 
 # ---- devices: direct I/O on written files, so that reads reach the disk below
 attach() { # name, MiB
-	dd if=/dev/urandom of="$work/disk-$1" bs=1M count="$2" status=none conv=fsync
+	dd if=/dev/zero of="$work/disk-$1" bs=1M count="$2" status=none conv=fsync
 	local dev
 	dev=$(losetup --show -f --direct-io=on "$work/disk-$1")
 	loops+=("$dev")
@@ -57,7 +57,7 @@ attach db 384         # random reads
 attach scan 384       # a paced sequential scan
 attach mail 256       # ext4: reads, writes, an fsync now and then
 attach idle 128       # ext4: near idle
-attach backup 1024    # FAULT 1: a stream under a ceiling that comes down
+attach backup 2048    # FAULT 1: a stream under a ceiling that comes down
 attach train 1024     # FAULT 2: bursts begin
 for name in mail idle; do
 	mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 "${!name}"
@@ -122,11 +122,11 @@ load imapd --directory="$work/mnt-mail" --size=96m --rw=randrw --rwmixread=70 --
 	done
 ) &
 jobs_started+=($!)
-( # the stream asks for 18 MiB/s all the time; 4 requests of 256 KiB outstanding at most
+( # the stream asks for 30 MiB/s all the time; 16 requests of 512 KiB outstanding at most
 	echo $BASHPID >"$cgroup/cgroup.procs"
 	ln -sf "$(command -v fio)" "$work/bin/backup"
 	cd "$work/work" && exec "$work/bin/backup" --name=backup --ioengine=libaio --direct=1 --time_based --output=/dev/null \
-		--filename="$backup" --rw=read --bs=256k --iodepth=4 --rate=18m --runtime=$run
+		--filename="$backup" --rw=read --bs=512k --iodepth=16 --rate=30m --runtime=$run
 ) &
 jobs_started+=($!)
 load dataloader --filename="$train" --rw=randread --bs=16k --iodepth=1 --rate_iops=20 --runtime=$((lead + half))
@@ -138,7 +138,7 @@ done
 at 0
 echo "anchor ${EPOCHREALTIME/./}000" >$tracing/trace_marker
 at $half
-ceiling $((10 * 1024 * 1024))
+ceiling $((20 * 1024 * 1024))
 load dataloader --filename="$train" --rw=randread --bs=128k --iodepth=128 --iodepth_batch_submit=128 \
 	--iodepth_batch_complete_min=128 --thinktime=970ms --thinktime_blocks=128 --runtime=$((seconds - half + 1))
 at $((seconds - 1)) # the loads end and drain just before the recording does
@@ -195,7 +195,7 @@ row() { echo "$host,${1#/dev/},$2,$3,$4,$5"; }
 	row "$mail" healthy "" "" "reads and writes on ext4 with an fsync now and then"
 	row "$idle" healthy "" "" "ext4 near idle: one 8 KiB read every 0.7 s"
 	row "$backup" bandwidth-saturation "$((start + half))000000000" "$((start + seconds))000000000" \
-		"a sequential stream of 18 MiB/s under a block-cgroup limit that comes down to 10 MiB/s"
+		"a sequential stream of 30 MiB/s under a block-cgroup limit that comes down to 20 MiB/s"
 	row "$train" burst-congestion "$((start + half))000000000" "$((start + seconds))000000000" \
 		"128 random reads at once about every second"
 } >"$out/truth.csv"
