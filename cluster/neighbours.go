@@ -158,9 +158,13 @@ func (s *sequence) twice(i, e int) bool {
 }
 
 // sameLoad compares rate, size and mix of requests: within a factor of 1.4 and
-// 15 points. What can't be told doesn't part two windows.
+// 15 points. The rate must be known; a size or mix that can't be told doesn't
+// part two windows.
 func sameLoad(a, b *reduce.Point) bool {
 	const factor, mix = 0.15, 0.15
+	if math.IsNaN(a.Window.Context[features.CtxIOPS] + b.Window.Context[features.CtxIOPS]) {
+		return false
+	}
 	near := func(fact int) bool {
 		x, y := a.Window.Context[fact], b.Window.Context[fact]
 		if math.IsNaN(x) || math.IsNaN(y) {
