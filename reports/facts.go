@@ -62,8 +62,6 @@ func gather(in *Input) *facts {
 	if f.scale == (heatmap.Scale{}) {
 		f.scale = heatmap.GroupScale(in.Windows, in.Result.Diagnoses)
 	}
-	covered := 0.0
-	judgedWindows := 0
 	for i := range in.Windows {
 		w, d := &in.Windows[i], &in.Result.Diagnoses[i]
 		if i == 0 || w.StartNS < f.first {
@@ -81,13 +79,6 @@ func gather(in *Input) *facts {
 		dev.windows = append(dev.windows, i)
 		dev.verdicts[d.Verdict]++
 		f.verdicts[d.Verdict]++
-		if !w.Idle {
-			covered += w.Coverage
-			judgedWindows++
-			if w.Coverage < 0.5 {
-				f.quality.low++
-			}
-		}
 		if d.Verdict != cluster.Sick {
 			continue
 		}
@@ -104,10 +95,6 @@ func gather(in *Input) *facts {
 		f.classDevices[class][w.Key] = true
 	}
 	f.time = newMoments(f.first, f.last)
-	f.quality.coverage = 1
-	if judgedWindows > 0 {
-		f.quality.coverage = covered / float64(judgedWindows)
-	}
 	for _, e := range in.Result.Episodes {
 		f.sickSeconds += e.SickSeconds
 		f.delayedBytes += e.DelayedBytes
@@ -119,14 +106,20 @@ func gather(in *Input) *facts {
 			}
 		}
 	}
+	covered, judged := 0.0, 0
 	for _, d := range f.devices {
 		slices.SortStableFunc(d.windows, func(a, b int) int { return cmp.Compare(in.Windows[a].StartNS, in.Windows[b].StartNS) })
+		f.cover(d, &covered, &judged)
 		if d.verdicts[cluster.Sick] > 0 {
 			f.sickDevices++
 		}
 		if d.level != "" {
 			f.attention++
 		}
+	}
+	f.quality.coverage = 1
+	if judged > 0 {
+		f.quality.coverage = covered / float64(judged)
 	}
 	slices.SortFunc(f.devices, func(a, b *device) int {
 		return cmp.Or(cmp.Compare(rank(b.level), rank(a.level)), cmp.Compare(b.worst, a.worst),
@@ -163,6 +156,27 @@ const (
 	fairUnpaired, poorUnpaired = 0.01, 0.05
 	fairArtefact, poorArtefact = 0.005, 0.05
 )
+
+// cover adds up what was seen of a device's judged windows. A recording that
+// begins or ends within a window is no loss: at such an edge only the share of
+// the I/O that is known counts.
+func (f *facts) cover(d *device, covered *float64, judged *int) {
+	for k, i := range d.windows {
+		w := &f.in.Windows[i]
+		if w.Idle {
+			continue
+		}
+		seen := w.Coverage
+		if k == 0 || f.in.Windows[d.windows[k-1]].EndNS != w.StartNS || k == len(d.windows)-1 || f.in.Windows[d.windows[k+1]].StartNS != w.EndNS {
+			seen = w.Known
+		}
+		*covered += seen
+		*judged++
+		if seen < 0.5 {
+			f.quality.low++
+		}
+	}
+}
 
 func (f *facts) judgeQuality() {
 	q := &f.quality

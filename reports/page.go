@@ -178,7 +178,7 @@ func modelLine(r cluster.Result) string {
 		s = "Labelled with the shipped classes, not with classes found in these data."
 	}
 	if r.Why != "" {
-		s += " Reason: " + strings.TrimSuffix(label(r.Why), ".") + "."
+		s += " Reason: " + strings.TrimSuffix(sentence(r.Why), ".") + "."
 	}
 	return s
 }
@@ -262,7 +262,7 @@ func (f *facts) alarm(d *device) alarm {
 		a.Text = "sick in a way no catalogue entry fits " + when + fmt.Sprintf(", severity %.1f", e.Severity)
 	}
 	if len(e.Causes) > 0 && e.Causes[0].Votes > 0 {
-		a.Text += "; likely cause: " + lowerFirst(label(e.Causes[0].Name)) + " (" + percent(e.Causes[0].Share) + " of votes)"
+		a.Text += "; likely cause: " + lowerFirst(sentence(e.Causes[0].Name)) + " (" + percent(e.Causes[0].Share) + " of votes)"
 	}
 	if e.Confidence < 0.5 {
 		a.Text += fmt.Sprintf("; the label is unsure (confidence %s)", percent(e.Confidence))
@@ -313,7 +313,7 @@ func (f *facts) episode(e cluster.Episode) episodeView {
 		v.Level = "mild"
 	}
 	if len(e.Causes) > 0 && e.Causes[0].Votes > 0 {
-		v.Cause = label(e.Causes[0].Name) + " (" + percent(e.Causes[0].Share) + ")"
+		v.Cause = sentence(e.Causes[0].Name) + " (" + percent(e.Causes[0].Share) + ")"
 	}
 	return v
 }

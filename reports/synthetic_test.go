@@ -80,7 +80,7 @@ func made(devices, windows, sick int, seed uint64) *Input {
 			if d == devices-1 && (t < windows/5 || t > windows*4/5) {
 				continue
 			}
-			w := features.Window{Key: key, StartNS: epoch + int64(t)*windowNS, EndNS: epoch + int64(t+1)*windowNS, TickNS: 1e8, Coverage: 1, CoveredTicks: 100}
+			w := features.Window{Key: key, StartNS: epoch + int64(t)*windowNS, EndNS: epoch + int64(t+1)*windowNS, TickNS: 1e8, Coverage: 1, Known: 1, CoveredTicks: 100}
 			for k := range w.Context {
 				w.Context[k] = math.NaN()
 			}
