@@ -122,11 +122,11 @@ load imapd --directory="$work/mnt-mail" --size=96m --rw=randrw --rwmixread=70 --
 	done
 ) &
 jobs_started+=($!)
-( # the stream asks for 30 MiB/s all the time; 16 requests of 512 KiB outstanding at most
+( # the stream asks for 30 MiB/s all the time; 32 requests of 512 KiB outstanding at most
 	echo $BASHPID >"$cgroup/cgroup.procs"
 	ln -sf "$(command -v fio)" "$work/bin/backup"
 	cd "$work/work" && exec "$work/bin/backup" --name=backup --ioengine=libaio --direct=1 --time_based --output=/dev/null \
-		--filename="$backup" --rw=read --bs=512k --iodepth=16 --rate=30m --runtime=$run
+		--filename="$backup" --rw=read --bs=512k --iodepth=32 --rate=30m --runtime=$run
 ) &
 jobs_started+=($!)
 load dataloader --filename="$train" --rw=randread --bs=16k --iodepth=1 --rate_iops=20 --runtime=$((lead + half))
