@@ -200,12 +200,13 @@ func (m *Model) diagnosis(p *reduce.Point, l *look, s *saying, j *judge, cause *
 	return d
 }
 
-// trust scales confidence by what could be seen: the share of I/O that is
-// known where that is low, and the share of the axes that aren't missing.
+// trust scales confidence by what could be seen: the share of the window and
+// of its I/O that is covered where that is low, and the share of the axes that
+// aren't missing.
 func trust(w *features.Window, l *look, j *judge) float64 {
 	t := 1.0
-	if w.Known < j.o.Coverage {
-		t *= w.Known
+	if w.Coverage < j.o.Coverage {
+		t = max(w.Coverage, 0) / j.o.Coverage
 	}
 	if l.lean >= 0 {
 		seen, all := 0.0, 0.0
