@@ -200,6 +200,15 @@ func (f *facts) judgeQuality() {
 	}
 }
 
+// withEpisodes counts the devices with an episode; they stand first.
+func (f *facts) withEpisodes() int {
+	n := 0
+	for n < len(f.devices) && len(f.devices[n].episodes) > 0 {
+		n++
+	}
+	return n
+}
+
 // headline is the verdict in one sentence.
 func (f *facts) headline() string {
 	judged := f.verdicts[cluster.Healthy] + f.verdicts[cluster.Sick]
@@ -211,7 +220,7 @@ func (f *facts) headline() string {
 	case f.attention == 0 && f.sickDevices == 0:
 		return fmt.Sprintf("All %s look healthy.", plural(len(f.devices), "device"))
 	case f.attention == 0:
-		return fmt.Sprintf("No device needs attention; %d of %s had mild signs.", f.sickDevices, plural(len(f.devices), "device"))
+		return fmt.Sprintf("No device needs attention at once; %d of %s had short or mild episodes.", f.sickDevices, plural(len(f.devices), "device"))
 	}
 	verb := "need"
 	if f.attention == 1 {

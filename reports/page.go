@@ -143,10 +143,14 @@ func newPage(f *facts) *pageView {
 	}
 	p.Subtitle, p.Kinds = f.subtitle(), f.kinds()
 	f.sections(p)
-	for _, d := range f.devices[:min(maxAlarms, f.attention)] {
+	shown := f.attention
+	if shown == 0 { // what is mild is still the first thing to know
+		shown = f.withEpisodes()
+	}
+	for _, d := range f.devices[:min(maxAlarms, shown)] {
 		p.Alarms = append(p.Alarms, f.alarm(d))
 	}
-	p.More = f.attention - len(p.Alarms)
+	p.More = shown - len(p.Alarms)
 	p.Facts = []fact{
 		{"need attention", count(int64(f.attention)), "of " + plural(len(f.devices), "device")},
 		{"sick device-hours", hours(f.sickSeconds), plural(f.verdicts[cluster.Sick], "sick window")},

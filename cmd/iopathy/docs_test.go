@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// exitComment is how a document says that a command ends otherwise than well.
+var exitComment = regexp.MustCompile(`\s+# exit (\d+).*$`)
+
+// Every iopathy command that README and docs show is run, in the order of the
+// document, in a directory with the files of the demo: logs/, inventory.csv.
+func TestDocs(t *testing.T) {
+	paths := []string{"../../README.md", "../../CONTRIBUTING.md", "../../CHANGELOG.md"}
+	more, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, path := range append(paths, more...) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commands := shown(string(text))
+		if len(commands) == 0 {
+			continue
+		}
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			logs, _ := unpackDemo(t)
+			for _, c := range commands {
+				want := 0
+				if m := exitComment.FindStringSubmatch(c); m != nil {
+					want, _ = strconv.Atoi(m[1]) // digits by the pattern
+				}
+				c = exitComment.ReplaceAllString(c, "")
+				cmd := exec.Command("sh", "-c", `iopathy() { "$IOPATHY" "$@"; }; `+c)
+				cmd.Dir = filepath.Dir(logs)
+				cmd.Env = append(os.Environ(), asMain+"=1", "IOPATHY="+self)
+				var words bytes.Buffer
+				cmd.Stderr = &words
+				err := cmd.Run()
+				got := cmd.ProcessState.ExitCode()
+				if got != want {
+					t.Errorf("%s: exit code %d, want %d: %v\n%s", c, got, want, err, words.String())
+				}
+			}
+		})
+		ran += len(commands)
+	}
+	if ran < 10 {
+		t.Errorf("only %d commands found in the documents", ran)
+	}
+}
+
+// shown gives the lines of fenced blocks that begin with "$ iopathy" or pipe
+// into it; a line that ends in a backslash goes on.
+func shown(text string) []string {
+	var out []string
+	fenced := false
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		l := strings.TrimSpace(lines[i])
+		if strings.HasPrefix(l, "```") {
+			fenced = !fenced
+			continue
+		}
+		c, ok := strings.CutPrefix(l, "$ ")
+		if !fenced || !ok || !strings.Contains(c, "iopathy ") || strings.HasPrefix(c, "go ") {
+			continue
+		}
+		for strings.HasSuffix(c, `\`) && i+1 < len(lines) {
+			i++
+			c = strings.TrimSuffix(c, `\`) + " " + strings.TrimSpace(lines[i])
+		}
+		out = append(out, c)
+	}
+	return out
+}
