@@ -52,8 +52,10 @@ func (m *Model) Label(points []reduce.Point, r *Rules, o Options) Result {
 	class := m.assign(points, looks)
 	said := m.first(looks, class, r, o)
 	order := sortedByKey(points)
-	for _, run := range devices(points, order) {
-		hear(points, looks, said, run, j)
+	if !o.Alone {
+		for _, run := range devices(points, order) {
+			hear(points, looks, said, run, j)
+		}
 	}
 	res.Diagnoses = make([]Diagnosis, len(points))
 	causes := make([]int, len(points)) // cause voted for: index, -1 none held, -2 abstained

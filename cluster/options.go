@@ -17,6 +17,7 @@ type Options struct {
 	Vote        float64 `mapstructure:"vote"`         // score that each sick neighbour adds to its own pathology
 	Blip        float64 `mapstructure:"blip"`         // severity that a window needs to be sick all alone
 	Hysteresis  float64 `mapstructure:"hysteresis"`   // severity at which the neighbour of a sick window is sick too
+	Alone       bool    `mapstructure:"alone"`        // judge each window by itself, without its neighbours
 	MinCoverage float64 `mapstructure:"min_coverage"` // below it a window is an artefact
 	Coverage    float64 `mapstructure:"coverage"`     // below it coverage scales confidence
 }
