@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"os"
 	"os/exec"
@@ -80,6 +81,17 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 			b.Write(bytes.Repeat([]byte{'7'}, n))
 			b.WriteByte('\n')
 			ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o644))
+		},
+		"pack": func(ts *testscript.TestScript, neg bool, args []string) {
+			// pack FROM TO: gzip
+			data, err := os.ReadFile(ts.MkAbs(args[0]))
+			ts.Check(err)
+			var b bytes.Buffer
+			z := gzip.NewWriter(&b)
+			_, err = z.Write(data)
+			ts.Check(err)
+			ts.Check(z.Close())
+			ts.Check(os.WriteFile(ts.MkAbs(args[1]), b.Bytes(), 0o644))
 		},
 		"cut": func(ts *testscript.TestScript, neg bool, args []string) {
 			// cut FROM TO SHARE: the first part of a file
