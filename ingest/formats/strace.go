@@ -1,0 +1,392 @@
+package formats
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/iopathy/iopathy/ingest"
+)
+
+// Strace reads the text of strace: calls with stamps (-ttt, -tt, -t, -r, or two
+// of them), with and without pids, durations (-T) and paths (-y, -yy), as
+// written to a file or to a terminal where attach messages and prefixes mix in.
+//
+// Reads, writes and syncs of files are events. A call is of a file if its
+// descriptor says so (-y), was opened in the trace, or took a positional call;
+// descriptors 0, 1 and 2 that nobody opened, pipes, sockets, terminals and the
+// files of /proc and /sys are outside: notes. Reads and writes of a descriptor
+// that nothing is known of are unpaired (unknown-fd). Offsets of read and write
+// follow the open file, which dup, fork and threads share.
+//
+// Opens, advice, mappings and calls on names and directories are evidence: the
+// value is the bytes concerned, or for open, stat and the like the time of the
+// call in nanoseconds.
+var Strace = ingest.Register(ingest.Format{
+	Name: "strace",
+	Doc:  "strace -f -ttt -T -yy (also -tt, -t, -r, without -T or -y)",
+	Kind: ingest.KindSyscall,
+	Needs: "stamps; for -t and -tt the zone and a start (start_ns) that tells the day; for -r a start; " +
+		"without -T only calls that were interrupted have a latency",
+	Lacks: "host, device unless -yy names a block device (else all files are of the device strace), command, queue; " +
+		"I/O by mmap, io_submit and io_uring; latencies hold what tracing costs",
+	Sniff: sniffStrace,
+	Lines: func(src *ingest.Source) (ingest.LinesDecoder, error) {
+		clock, err := newStraceClock(src.Options)
+		if err != nil {
+			return nil, fmt.Errorf("strace: %w", err)
+		}
+		return &strace{clock: clock, host: []byte(src.Host), procs: make(map[int32]*straceProc)}, nil
+	},
+})
+
+const (
+	straceNoStamp = "no-stamp: trace with strace -f -ttt -T -yy"
+	straceTable   = "summary-table: trace with strace -f -ttt -T -yy, without -c"
+	straceTorn    = "torn-call"
+)
+
+// sniffStrace is sure if most of the head's lines are strace's.
+func sniffStrace(head []byte, _ string) int {
+	seen, other := 0, 0
+	for line := range bytes.Lines(head) {
+		whole := bytes.HasSuffix(line, []byte("\n"))
+		line = bytes.TrimRight(line, "\r\n ")
+		if len(line) == 0 {
+			continue
+		}
+		p := straceCut(line)
+		switch {
+		case bytes.HasPrefix(p.rest, []byte("% time ")) && bytes.Contains(p.rest, []byte(" usecs/call ")):
+			return 2
+		case straceLike(p.rest):
+			seen++
+		case whole:
+			other++
+		}
+	}
+	if seen > 0 && seen >= other {
+		return 2
+	}
+	return 0
+}
+
+// straceLike tells a line of strace, without pid and stamp.
+func straceLike(b []byte) bool {
+	switch {
+	case straceMessage(b), bytes.HasPrefix(b, []byte("<... ")) && bytes.Contains(b, []byte(" resumed>")),
+		bytes.HasPrefix(b, []byte("+++ ")) && bytes.HasSuffix(b, []byte(" +++")),
+		bytes.HasPrefix(b, []byte("--- ")) && bytes.HasSuffix(b, []byte(" ---")):
+		return true
+	}
+	name := straceName(b)
+	return name > 1 && (bytes.HasSuffix(b, []byte("<unfinished ...>")) || bytes.Contains(b[name:], []byte(")")) && bytes.Contains(b[name:], []byte(" = ")))
+}
+
+// straceMessage tells what strace says of itself.
+func straceMessage(b []byte) bool {
+	if rest, ok := bytes.CutPrefix(b, []byte("strace: ")); ok {
+		return len(rest) > 0
+	}
+	for _, p := range []string{"Process ", "[ Process PID="} {
+		if bytes.HasPrefix(b, []byte(p)) && len(b) > len(p) && b[len(p)]-'0' <= 9 {
+			return true
+		}
+	}
+	return false
+}
+
+// straceName is the length of the call's name if b begins with NAME(, else 0.
+func straceName(b []byte) int {
+	for i, c := range b {
+		switch {
+		case c >= 'a' && c <= 'z' || c == '_' || i > 0 && c >= '0' && c <= '9':
+		case c == '(':
+			return i
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// strace is the state between lines.
+type strace struct {
+	clock  straceClock
+	host   []byte
+	procs  map[int32]*straceProc
+	main   *straceProc // the process of lines without a pid, before any has one
+	recent *straceProc // of the last line that had a pid
+	cloner *straceProc // that has a clone under way
+	torn   *straceCall // cut by an attach message: the next line goes on
+	table  bool        // inside a summary
+}
+
+// straceProc is one traced thread.
+type straceProc struct {
+	pid   int32
+	files *straceFiles // nil: nothing known, inherited from the cloner at first use
+	call  straceCall   // begun and not yet resumed
+	begun bool
+}
+
+// straceCall is a call that began in one line and ends in another.
+type straceCall struct {
+	proc     *straceProc
+	kind     straceKind
+	word     string // of a call on names: what evidence it is
+	start    int64  // ns
+	text     []byte // arguments so far
+	position int64
+}
+
+// straceProcs bounds the threads that are told apart at once, and
+// straceTextBytes what is kept of a call that was interrupted.
+const (
+	straceProcs     = 1 << 13
+	straceTextBytes = 8 << 10
+)
+
+func (d *strace) Line(line []byte, out *ingest.Out) {
+	p := straceCut(line)
+	b := p.rest
+	now, stamped := d.clock.at(&p)
+	if d.torn != nil {
+		call := d.torn
+		d.torn = nil
+		if p.pid < 0 && p.stamp == straceStampNone && straceName(b) == 0 && !straceMessage(b) {
+			call.text = append(call.text, b...)
+			d.finish(call, call.text, 1, now, line, out)
+			return
+		}
+	}
+	switch {
+	case len(b) == 0:
+		out.Note()
+		return
+	case straceMessage(b):
+		if pid, ok := straceAttached(b); ok {
+			d.proc(pid)
+		}
+		out.Note()
+		return
+	case b[0] == '<' || b[0] == ' ':
+		d.resumed(&p, now, stamped, line, out)
+		return
+	case b[0] == '+' && bytes.HasPrefix(b, []byte("+++ ")):
+		d.exited(d.of(p.pid, false), out)
+		out.Note()
+		return
+	case b[0] == '-' && bytes.HasPrefix(b, []byte("--- ")):
+		d.of(p.pid, false)
+		out.Note()
+		return
+	case d.table || b[0] == '%' && bytes.HasPrefix(b, []byte("% time")):
+		d.table = !bytes.HasSuffix(b, []byte(" total"))
+		out.Reject(line, straceTable)
+		return
+	}
+	n := straceName(b)
+	if n == 0 {
+		out.Reject(line, "not-a-call")
+		return
+	}
+	kind := straceKindOf(b[:n])
+	if !stamped {
+		out.Reject(line, straceNoStamp)
+		return
+	}
+	proc := d.of(p.pid, false)
+	args := b[n+1:]
+	call := straceCall{proc: proc, kind: kind, start: now, position: out.Position}
+	if kind == straceFact {
+		call.word = straceWord(b[:n])
+	}
+	if i := len(args) - len("<unfinished ...>"); i >= 0 && string(args[i:]) == "<unfinished ...>" {
+		d.begin(proc, call, args[:i], out)
+		return
+	}
+	if len(args) > 0 && args[len(args)-1] == 'd' && bytes.HasSuffix(args, []byte(" attached")) {
+		if i := bytes.LastIndex(args, []byte("strace: Process ")); i >= 0 {
+			if pid, ok := straceAttached(args[i:]); ok {
+				d.proc(pid)
+				torn := call // the copy alone outlives the line
+				torn.text = append(torn.text, args[:i]...)
+				d.torn = &torn
+				if kind == straceClone {
+					d.cloner = proc
+				}
+				out.Note()
+				return
+			}
+		}
+	}
+	d.finish(&call, args, 1, now, line, out)
+}
+
+// begin keeps a call that another thread's line interrupts.
+func (d *strace) begin(proc *straceProc, call straceCall, args []byte, out *ingest.Out) {
+	kind := call.kind
+	if kind == straceNote || kind == straceExit {
+		out.Note()
+		return
+	}
+	d.settle(proc, out)
+	if proc != d.main && d.procs[proc.pid] != proc { // one thread too many
+		proc.call.kind, proc.begun = kind, true
+		d.settle(proc, out)
+		return
+	}
+	if len(args) > straceTextBytes {
+		args = args[:straceTextBytes]
+	}
+	call.text = append(proc.call.text[:0], args...)
+	proc.call = call
+	proc.begun = true
+	if kind == straceClone {
+		d.cloner = proc
+	}
+}
+
+// resumed ends a call that was interrupted.
+func (d *strace) resumed(p *stracePrefix, now int64, stamped bool, line []byte, out *ingest.Out) {
+	b := bytes.TrimLeft(p.rest, " ")
+	if bytes.HasPrefix(b, []byte("<detached ...>")) {
+		d.settle(d.of(p.pid, false), out)
+		out.Note()
+		return
+	}
+	rest, ok := bytes.CutPrefix(b, []byte("<... "))
+	i := bytes.Index(rest, []byte(" resumed>"))
+	if !ok || i < 0 {
+		out.Reject(line, "not-a-call")
+		return
+	}
+	kind := straceKindOf(rest[:i])
+	if kind == straceNote || kind == straceExit {
+		d.of(p.pid, false)
+		out.Note()
+		return
+	}
+	proc := d.of(p.pid, true)
+	if !proc.begun || proc.call.kind != kind {
+		if !stamped {
+			out.Reject(line, straceNoStamp)
+			return
+		}
+		d.settle(proc, out)
+		if kind.io() {
+			out.Count(ingest.FateUnpaired, "unpaired-resume", 1)
+		} else {
+			out.Note()
+		}
+		return
+	}
+	proc.begun = false
+	c := &proc.call
+	c.text = append(c.text, rest[i+len(" resumed>"):]...)
+	d.finish(c, c.text, 2, now, line, out)
+}
+
+// settle gives the call that a thread has begun the fate of half an I/O.
+func (d *strace) settle(proc *straceProc, out *ingest.Out) {
+	if !proc.begun {
+		return
+	}
+	proc.begun = false
+	if proc.call.kind.io() {
+		out.Count(ingest.FateUnpaired, "unfinished", 1)
+	} else {
+		out.Note()
+	}
+}
+
+func (d *strace) exited(proc *straceProc, out *ingest.Out) {
+	d.settle(proc, out)
+	delete(d.procs, proc.pid)
+	if d.recent == proc {
+		d.recent = nil
+	}
+	if d.cloner == proc {
+		d.cloner = nil
+	}
+	if d.main == proc {
+		d.main = nil
+	}
+}
+
+// End leaves the calls that nothing ended as open, in the order of their lines.
+func (d *strace) End(out *ingest.Out) {
+	position := out.Position
+	open := make([]*straceProc, 0, len(d.procs)+1)
+	for _, p := range d.procs {
+		open = append(open, p)
+	}
+	if d.main != nil && d.main.pid < 0 {
+		open = append(open, d.main)
+	}
+	straceByPosition(open)
+	for _, p := range open {
+		if p.begun && p.call.kind.io() {
+			out.Position = p.call.position
+			d.open(&p.call, out)
+		}
+		d.settle(p, out)
+	}
+	out.Position = position
+}
+
+// straceAttached is the pid of "[strace: ]Process N attached".
+func straceAttached(b []byte) (int32, bool) {
+	i := bytes.Index(b, []byte("Process "))
+	if i < 0 {
+		return 0, false
+	}
+	v, end := scanDigits(b, i+len("Process "))
+	if v <= 0 || v > 1<<30 || !bytes.HasPrefix(b[end:], []byte(" attached")) {
+		return 0, false
+	}
+	return int32(v), true
+}
+
+// of is the thread of a line. strace leaves the pid out while it follows one
+// thread only: that is the main one, or the one that is left of several. resumes
+// says that the line ends a call that was begun.
+func (d *strace) of(pid int32, resumes bool) *straceProc {
+	if pid >= 0 {
+		if d.recent == nil || d.recent.pid != pid {
+			p := d.main
+			if d.procs[pid] != nil || p == nil || p.pid >= 0 || d.cloner == p && !resumes {
+				p = d.proc(pid)
+			} else { // nothing announced it: it is that of the lines before
+				p.pid = pid
+				d.procs[pid] = p
+			}
+			d.recent = p
+		}
+		return d.recent
+	}
+	if d.recent != nil {
+		return d.recent
+	}
+	if len(d.procs) == 1 {
+		for _, p := range d.procs {
+			return p
+		}
+	}
+	if d.main == nil {
+		d.main = &straceProc{pid: ingest.Missing, files: newStraceFiles()}
+	}
+	return d.main
+}
+
+// proc is the thread of a pid that was announced or has lines.
+func (d *strace) proc(pid int32) *straceProc {
+	p := d.procs[pid]
+	if p == nil {
+		p = &straceProc{pid: pid}
+		if len(d.procs) < straceProcs {
+			d.procs[pid] = p
+		}
+	}
+	return p
+}
