@@ -201,6 +201,8 @@ func TestCorpus(t *testing.T) {
 	if falseAlarms*100 > healthy*5 {
 		t.Errorf("%d of %d healthy windows are called sick", falseAlarms, healthy)
 	}
+	said, _ := in(t, exitFine, "evaluate", filepath.Join(out, "labels.csv"), corpusDir, "--min-f1", "0.93")
+	t.Log(said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:])
 }
 
 func number(t *testing.T, s string) int64 {

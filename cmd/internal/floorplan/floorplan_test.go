@@ -32,6 +32,7 @@ var rooms = map[string][]string{
 	"configs":                {"ingest", "features", "reduce", "cluster", "heatmap", "reports"},
 	"cmd/iopathy":            {"*"},
 	"cmd/internal/local":     {"*"},
+	"cmd/internal/score":     {},
 	"cmd/internal/floorplan": {},
 }
 
