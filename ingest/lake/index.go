@@ -57,7 +57,7 @@ type Index struct {
 }
 
 // SharedBytes bounds the memory that an Index takes for shared row groups.
-const SharedBytes = 64 << 20
+const SharedBytes = 16 << 20
 
 type indexed struct {
 	path   string
