@@ -38,7 +38,7 @@ cleanup() {
 	echo "$cmdlines" >$tracing/saved_cmdlines_size
 	umount "$work"/mnt-* 2>/dev/null
 	for dev in "${loops[@]}"; do losetup -d "$dev"; done
-	rm -rf "$work"/disk-* "$work"/mnt-* "$work"/bin "$work"/trace.txt "$work"/work
+	rm -rf "$work"/disk-* "$work"/mnt-* "$work"/bin "$work"/trace.txt "$work"/here
 	[ -n "$cgroup" ] && rmdir "$cgroup"
 	rmdir "$work" 2>/dev/null
 }
@@ -84,12 +84,12 @@ fi
 ceiling $((400 * 1000 * 1000))
 
 # ---- programs: fio under the names of the work it plays
-mkdir -p "$work/bin" "$work/work"
+mkdir -p "$work/bin" "$work/here"
 load() { # command name, fio arguments
 	local comm=$1
 	shift
 	ln -sf "$(command -v fio)" "$work/bin/$comm"
-	(cd "$work/work" && exec "$work/bin/$comm" --name="$comm" --ioengine=libaio --direct=1 --time_based \
+	(cd "$work/here" && exec "$work/bin/$comm" --name="$comm" --ioengine=libaio --direct=1 --time_based \
 		--randseed=7 --output=/dev/null --thread=0 "$@") &
 	jobs_started+=($!)
 }
@@ -115,7 +115,7 @@ load scanner --filename="$scan" --rw=read --bs=128k --iodepth=1 --rate_iops=25 -
 load imapd --directory="$work/mnt-mail" --size=96m --rw=randrw --rwmixread=70 --bs=16k --iodepth=1 --rate_iops=16,8 \
 	--fsync=60 --runtime=$run
 ( # a small program: one small read now and then, spread over a file
-	cd "$work/work"
+	cd "$work/here"
 	for ((i = 0; ; i = (i + 997) % 4096)); do
 		dd if="$work/mnt-idle/state" of=/dev/null bs=8k count=1 skip=$i iflag=direct status=none || exit 0
 		sleep 0.7
@@ -125,7 +125,7 @@ jobs_started+=($!)
 ( # the stream asks for 30 MiB/s all the time; 32 requests of 512 KiB outstanding at most
 	echo $BASHPID >"$cgroup/cgroup.procs"
 	ln -sf "$(command -v fio)" "$work/bin/backup"
-	cd "$work/work" && exec "$work/bin/backup" --name=backup --ioengine=libaio --direct=1 --time_based --output=/dev/null \
+	cd "$work/here" && exec "$work/bin/backup" --name=backup --ioengine=libaio --direct=1 --time_based --output=/dev/null \
 		--filename="$backup" --rw=read --bs=512k --iodepth=32 --rate=30m --runtime=$run
 ) &
 jobs_started+=($!)
@@ -175,8 +175,8 @@ awk -v start="$start" -v seconds=$seconds '
 			split(dev, d, ",")
 			printf "%3d,%-3d %2d %8d %5d.%09d %5d %2s %3s %s\n", d[1], d[2], f[1], ++seq[f[1]], sec, ns, f[3], f[4], f[5], tail
 		}
-	}' "$work/trace.txt" >"$work/work/recording.txt"
-zstd -q -19 -f -o "$out/recording.blkparse.txt.zst" "$work/work/recording.txt"
+	}' "$work/trace.txt" >"$work/here/recording.txt"
+zstd -q -19 -f -o "$out/recording.blkparse.txt.zst" "$work/here/recording.txt"
 
 # ---- what was recorded
 host=demo
