@@ -1,0 +1,314 @@
+package formats
+
+import (
+	"github.com/iopathy/iopathy/ingest"
+)
+
+// ctrField is a cumulative counter of a device, in base units: what diskstats,
+// node_exporter and cgroups count since boot.
+type ctrField uint8
+
+const (
+	ctrReads ctrField = iota // completed
+	ctrWrites
+	ctrDiscards
+	ctrFlushes
+	ctrReadMerges
+	ctrWriteMerges
+	ctrDiscardMerges
+	ctrReadBytes
+	ctrWriteBytes
+	ctrDiscardBytes
+	ctrReadNS // sums of the times of the completed
+	ctrWriteNS
+	ctrDiscardNS
+	ctrFlushNS
+	ctrInFlightNS // queue depth x ns
+	ctrBusyNS
+	ctrFields
+)
+
+// ctrNames name the counters where they stand as evidence: counters of which no
+// second reading makes an interval.
+var ctrNames = [ctrFields]string{
+	"counter.reads", "counter.writes", "counter.discards", "counter.flushes",
+	"counter.read_merges", "counter.write_merges", "counter.discard_merges",
+	"counter.read_bytes", "counter.write_bytes", "counter.discard_bytes",
+	"counter.read_ns", "counter.write_ns", "counter.discard_ns", "counter.flush_ns",
+	"counter.in_flight_ns", "counter.busy_ns",
+}
+
+// unit is what the kernel counts by: one, a sector, a millisecond.
+func (f ctrField) unit() int64 {
+	switch {
+	case f <= ctrDiscardMerges:
+		return 1
+	case f <= ctrDiscardBytes:
+		return 512
+	}
+	return 1e6
+}
+
+// ctrSnapshot is one reading of a device's counters.
+type ctrSnapshot struct {
+	v     [ctrFields]int64
+	known uint32 // a bit for each field
+}
+
+func (s *ctrSnapshot) has(f ctrField) bool { return s.known>>f&1 != 0 }
+
+func (s *ctrSnapshot) set(f ctrField, v int64) {
+	s.v[f] = v
+	s.known |= 1 << f
+}
+
+// scaled sets a field that is counted in whole units; false says that no device
+// can have counted so far.
+func (s *ctrSnapshot) scaled(f ctrField, n int64) bool {
+	u := f.unit()
+	if n < 0 || n > (1<<63-1)/u {
+		return false
+	}
+	s.set(f, n*u)
+	return true
+}
+
+// ctrWrap is the growth of a counter of 32 bits that fell from a to b within dt
+// nanoseconds because it wrapped; false says that it can't have done so: the
+// counter is wider, or no device is as fast.
+func ctrWrap(f ctrField, a, b, dt int64) (int64, bool) {
+	span := f.unit() << 32
+	if a >= span {
+		return 0, false
+	}
+	x := b - a + span
+	most := float64(dt)
+	switch {
+	case f <= ctrDiscardMerges:
+		most *= 0.1 // 100 million a second
+	case f <= ctrDiscardBytes:
+		most *= 1000 // 1 TB/s
+	case f == ctrBusyNS:
+		most = 1.1*most + 1e9
+	default:
+		most *= 1e5 // so many in flight
+	}
+	return x, x <= span/2 && float64(x) <= most
+}
+
+// ctrDelta is what a device did between two readings dt nanoseconds apart;
+// false says that its counters began anew. Each counter wraps on its own, while
+// a reset takes all: so one that fell is a wrap if it can be one and not all
+// fell with it. A sum of times that fell alone is a torn reading of that sum,
+// which then is unknown; anything else that fell is a reset.
+func ctrDelta(prev, cur *ctrSnapshot, dt int64, wraps bool) (d ctrSnapshot, ok bool) {
+	both := prev.known & cur.known
+	fell, could, dipped, times := 0, 0, 0, 0
+	for f := range ctrFields {
+		if both>>f&1 == 0 {
+			continue
+		}
+		a, x := prev.v[f], cur.v[f]-prev.v[f]
+		if a > 0 {
+			could++
+			if f >= ctrReadNS {
+				times++
+			}
+		}
+		if x < 0 {
+			fell++
+			w, may := ctrWrap(f, a, cur.v[f], dt)
+			switch {
+			case wraps && may:
+				x = w
+			case f >= ctrReadNS:
+				dipped++
+				continue
+			default:
+				return d, false
+			}
+		}
+		d.set(f, x)
+	}
+	if fell >= 3 && fell == could || 2*dipped > times {
+		return d, false
+	}
+	return d, true
+}
+
+// sample turns the differences over dt nanoseconds into a sample.
+func (s *ctrSnapshot) sample(timeNS, dt int64) ingest.Sample {
+	r := ingest.NewSample()
+	r.TimeNS, r.IntervalNS = timeNS, dt
+	for f, to := range [ctrFields]*int64{
+		&r.Reads, &r.Writes, &r.Discards, &r.Flushes, &r.ReadMerges, &r.WriteMerges, &r.DiscardMerges,
+		&r.ReadBytes, &r.WriteBytes, &r.DiscardBytes, &r.ReadNS, &r.WriteNS, &r.DiscardNS, &r.FlushNS, &r.InFlightNS, &r.BusyNS,
+	} {
+		if s.known>>f&1 != 0 {
+			*to = s.v[f]
+		}
+	}
+	r.BusyNS = min(r.BusyNS, dt)
+	return r
+}
+
+// facts puts a reading that no interval uses among the evidence.
+func (s *ctrSnapshot) facts(out *ingest.Out, host, device string, timeNS, position int64) {
+	e := ingest.Evidence{TimeNS: timeNS, Position: position, Host: out.Names.InternString(host), Device: out.Names.InternString(device)}
+	for f := range ctrFields {
+		if s.has(f) {
+			e.Name, e.Value = out.Names.InternString(ctrNames[f]), float64(s.v[f])
+			out.Evidence = append(out.Evidence, e)
+		}
+	}
+}
+
+// ctrRow is a reading in the place where it stands.
+type ctrRow struct {
+	host, device []byte
+	number       int64 // of the device; one of another number is another device
+	timeNS       int64
+	snap         ctrSnapshot
+	lines        int64 // that it was read from
+	position     int64 // of the first
+	lineno       int64
+	text         []byte
+}
+
+// ctrBase is what the next reading of a device is compared with.
+type ctrBase struct {
+	host, device   string
+	number, timeNS int64
+	snap           ctrSnapshot
+	fresh          bool  // no interval has used it
+	lines          int64 // that wait for a fate while it is fresh
+	position       int64
+	before         ctrSnapshot // what a fall left behind
+	beforeNS       int64
+	hasBefore      bool
+}
+
+// ctrSeries makes samples of readings: the differences of each device's
+// counters. Its memory is that of devicesBound devices.
+type ctrSeries struct {
+	wraps bool // counters may be of 32 bits
+	bases map[string]*ctrBase
+	order []*ctrBase
+	key   []byte
+}
+
+const devicesBound = 1 << 16
+
+// base gives the last reading of a device, nil if there is none.
+func (c *ctrSeries) base(host, device []byte) *ctrBase {
+	c.key = append(append(append(c.key[:0], host...), 0), device...)
+	return c.bases[string(c.key)]
+}
+
+// add takes a device's next reading and gives its lines a fate: those of a first
+// one wait for it until the second.
+func (c *ctrSeries) add(r *ctrRow, out *ingest.Out) {
+	b := c.base(r.host, r.device)
+	if b == nil {
+		if len(c.order) >= devicesBound {
+			ctrReject(out, r, "too-many-devices")
+			return
+		}
+		b = &ctrBase{host: string(r.host), device: string(r.device), fresh: true, lines: r.lines, position: r.position}
+		b.number, b.timeNS, b.snap = r.number, r.timeNS, r.snap
+		if c.bases == nil {
+			c.bases = make(map[string]*ctrBase)
+		}
+		c.bases[string(c.key)] = b
+		c.order = append(c.order, b)
+		return
+	}
+	dt := r.timeNS - b.timeNS
+	switch {
+	case dt == 0: // two readings within the resolution of the stamps
+		out.Count(ingest.FateMerged, "", r.lines)
+		return
+	case dt < 0:
+		c.rebase(b, r, out)
+		ctrReject(out, r, "clock-back")
+		return
+	case b.number != r.number:
+		c.rebase(b, r, out)
+		ctrReject(out, r, "counter-reset")
+		return
+	case b.snap.known&r.snap.known == 0: // other counters: a first reading again
+		c.rebase(b, r, out)
+		b.fresh, b.lines = true, r.lines
+		return
+	}
+	prev := &b.snap
+	if b.hasBefore && b.torn(&r.snap) {
+		prev, dt = &b.before, r.timeNS-b.beforeNS
+	}
+	d, ok := ctrDelta(prev, &r.snap, dt, c.wraps)
+	if !ok {
+		before, beforeNS := *prev, r.timeNS-dt
+		c.rebase(b, r, out)
+		b.before, b.beforeNS, b.hasBefore = before, beforeNS, true
+		ctrReject(out, r, "counter-reset")
+		return
+	}
+	s := d.sample(r.timeNS, dt)
+	s.Host, s.Device, s.Position = out.Names.InternString(b.host), out.Names.InternString(b.device), r.position
+	out.Samples = append(out.Samples, s)
+	out.Count(ingest.FateEvent, "", b.lines+r.lines)
+	b.fresh, b.lines, b.hasBefore = false, 0, false
+	b.timeNS, b.snap = r.timeNS, r.snap
+}
+
+// rebase makes r what the next reading is compared with. A first reading that no
+// interval used is evidence.
+func (c *ctrSeries) rebase(b *ctrBase, r *ctrRow, out *ingest.Out) {
+	b.settle(out)
+	b.number, b.timeNS, b.snap = r.number, r.timeNS, r.snap
+	b.position, b.hasBefore = r.position, false
+}
+
+func (b *ctrBase) settle(out *ingest.Out) {
+	if b.fresh {
+		b.snap.facts(out, b.host, b.device, b.timeNS, b.position)
+		out.Count(ingest.FateEvent, "", b.lines)
+		b.fresh, b.lines = false, 0
+	}
+}
+
+// torn says that the last reading, where counters fell, was a torn one rather
+// than a reset: all have come back to where they were before. One or two
+// counters may do so by chance, unless they fell far.
+func (b *ctrBase) torn(cur *ctrSnapshot) bool {
+	far, fell := false, 0
+	for f := range ctrFields {
+		if !cur.has(f) || !b.before.has(f) || !b.snap.has(f) {
+			continue
+		}
+		if cur.v[f] < b.before.v[f] {
+			return false
+		}
+		if b.snap.v[f] < b.before.v[f] {
+			fell++
+			far = far || (cur.v[f]-b.snap.v[f])/16 > cur.v[f]-b.before.v[f]
+		}
+	}
+	return far || fell >= 4
+}
+
+// end settles what waited for a second reading that did not come.
+func (c *ctrSeries) end(out *ingest.Out) {
+	for _, b := range c.order {
+		b.settle(out)
+	}
+}
+
+// ctrReject rejects the lines of a reading.
+func ctrReject(out *ingest.Out, r *ctrRow, reason string) {
+	position, lineno := out.Position, out.Lineno
+	out.Position, out.Lineno = r.position, r.lineno
+	out.Reject(r.text, reason)
+	out.Position, out.Lineno = position, lineno
+	out.Count(ingest.FateRejected, reason, r.lines-1)
+}

@@ -1,0 +1,93 @@
+package formats
+
+// jsonToken is what jsonFlow finds next.
+type jsonToken uint8
+
+const (
+	jsonNothing jsonToken = iota // blanks, separators, words outside
+	jsonLine                     // a line's end
+	jsonKey                      // a name before a colon: flow.key
+	jsonText                     // a string: flow.text
+	jsonNumber                   // a number, true, false or null: flow.text
+	jsonOpen                     // { or [: flow.sign
+	jsonClose                    // } or ]: flow.sign
+)
+
+// jsonFlow reads JSON as a flow of tokens rather than as a tree: documents
+// behind one another, words around them and a missing end do not matter to it. A
+// string is told from a key by what stands behind it.
+type jsonFlow struct {
+	key    []byte // of the value in hand; it stays until the next key
+	text   []byte
+	sign   byte
+	held   []byte // a string, until it is known what it is
+	holds  bool
+	commas bool  // a comma between two digits is a decimal one, outside of arrays of numbers
+	lineno int64 // lines that ended
+}
+
+// next takes the next token of b; 0 bytes say that it needs more of them. A
+// string that turns out to be a value is told by the sign behind it, which is
+// not taken with it.
+func (f *jsonFlow) next(b []byte, final bool) (t jsonToken, n int) {
+	c := b[0]
+	if f.holds && c != ' ' && c != '\t' && c != '\n' && c != '\r' {
+		f.holds = false
+		if c == ':' {
+			f.key = append(f.key[:0], f.held...)
+			return jsonKey, 1
+		}
+		f.text = f.held
+		return jsonText, 0
+	}
+	switch {
+	case c == '\n':
+		f.lineno++
+		return jsonLine, 1
+	case c == ' ' || c == '\t':
+		n = 1
+		for n < len(b) && b[n] == c {
+			n++
+		}
+		return jsonNothing, n
+	case c == '"':
+		s, n, more := jsonString(b)
+		if more && !final {
+			return jsonNothing, 0
+		}
+		if n == 0 {
+			return jsonNothing, 1
+		}
+		f.held, f.holds = append(f.held[:0], s...), true
+		return jsonNothing, n
+	case c == '{' || c == '[':
+		f.sign = c
+		return jsonOpen, 1
+	case c == '}' || c == ']':
+		f.sign = c
+		return jsonClose, 1
+	case c == '-' || c == '+' && !f.commas || isLetter(c) || isDecimal(c):
+		n, more := jsonWord(b)
+		if f.commas {
+			n, more = jsonScalar(b)
+		}
+		if more && !final {
+			return jsonNothing, 0
+		}
+		f.text = b[:n]
+		return jsonNumber, n
+	}
+	return jsonNothing, 1
+}
+
+// jsonWord is the length of a number or a word; more says that it may go on.
+func jsonWord(b []byte) (n int, more bool) {
+	for n < len(b) && n < 64 {
+		c := b[n]
+		if !isDecimal(c) && c != '.' && c != '-' && c != '+' && !isLetter(c) {
+			return n, false
+		}
+		n++
+	}
+	return n, n < 64
+}
