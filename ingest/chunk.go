@@ -17,7 +17,8 @@ type Chunk struct {
 type Report struct {
 	Path            string `json:"path"`
 	ID              string `json:"id"`         // identity, 32 hex digits
-	HeadBytes       int    `json:"head_bytes"` // that the identity was taken from
+	SeenID          string `json:"seen_id"`    // identity of its head as it is now: ID, unless Input.ID was set
+	HeadBytes       int    `json:"head_bytes"` // of that head
 	Host            string `json:"host"`       // for rows whose content names none
 	Format          string `json:"format"`
 	Compression     string `json:"compression"`

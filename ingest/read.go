@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,8 @@ func (r *reader) read(ctx context.Context) error {
 		return r.problem(err)
 	}
 	head = head[:n]
-	r.rep.HeadBytes, r.rep.ID = n, Identity(head)
+	r.rep.HeadBytes, r.rep.SeenID = n, Identity(head)
+	r.rep.ID = cmp.Or(r.in.ID, r.rep.SeenID)
 	src := Source{Path: r.in.Path, ID: r.rep.ID, Head: bytes.TrimPrefix(head[:min(n, SniffBytes)], bom), Host: r.host(), Options: r.o}
 	r.rep.Host = src.Host
 

@@ -143,37 +143,3 @@ func Parts(all []Manifest, table string) []Part {
 	}
 	return slices.SortedFunc(maps.Values(now), func(a, b Part) int { return strings.Compare(a.Path, b.Path) })
 }
-
-// Known finds the input that begins with head among those read before: the
-// longest match, and of equals the latest record. head is the first bytes of
-// the input as it is now, as many as identity takes; identity gives their ID.
-// An input that was shorter than that is known again when it has grown; one
-// that is shorter than before, or begins otherwise, is not.
-func Known(all []Manifest, head []byte, identity func(head []byte) string) (Input, bool) {
-	var found Input
-	ok := false
-	ids := make(map[int]string)
-	begins := func(n int, id string) bool {
-		if n > len(head) {
-			return false
-		}
-		if _, done := ids[n]; !done {
-			ids[n] = identity(head[:n])
-		}
-		return ids[n] == id
-	}
-	for _, m := range all {
-		for _, in := range m.Inputs {
-			if in.HeadBytes == 0 && len(head) > 0 { // every input begins with nothing
-				continue
-			}
-			if in.SeenID != "" && !begins(in.SeenBytes, in.SeenID) || !begins(in.HeadBytes, in.ID) {
-				continue
-			}
-			if !ok || in.HeadBytes >= found.HeadBytes {
-				found, ok = in, true
-			}
-		}
-	}
-	return found, ok
-}

@@ -1,10 +1,6 @@
 package lake
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,26 +32,4 @@ func ByHost(dir string, parts []Part) ([]HostParts, error) {
 	}
 	slices.SortFunc(all, func(a, b HostParts) int { return strings.Compare(a.Host, b.Host) })
 	return all, nil
-}
-
-// Sweep removes the half-written files that a crash left in the lake, and says
-// how many there were. The lock is what makes it safe: nobody else writes.
-func (l *Lock) Sweep() (removed int, err error) {
-	if l.file == nil {
-		return 0, errors.New("lake: sweep: the lock was given back")
-	}
-	err = filepath.WalkDir(l.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasPrefix(d.Name(), ".") || !strings.HasSuffix(d.Name(), ".tmp") {
-			return err
-		}
-		if err := os.Remove(path); err != nil {
-			return err
-		}
-		removed++
-		return nil
-	})
-	if err != nil {
-		return removed, fmt.Errorf("lake: sweep: %w", err)
-	}
-	return removed, nil
 }

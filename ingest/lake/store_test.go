@@ -328,40 +328,6 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-func TestKnown(t *testing.T) {
-	id := func(b []byte) string {
-		sum := sha256.Sum256(b)
-		return hex.EncodeToString(sum[:16])
-	}
-	in := func(path, head, seen string) Input {
-		i := Input{Path: path, ID: id([]byte(head)), HeadBytes: len(head)}
-		if seen != "" {
-			i.SeenID, i.SeenBytes = id([]byte(seen)), len(seen)
-		}
-		return i
-	}
-	all := []Manifest{
-		{Inputs: []Input{in("empty", "", ""), in("long", "time,host\n1,a\n", ""), in("short", "time,host\n", "")}},
-		{Inputs: []Input{in("grown", "time,host\n", "time,host\n2,b\n"), in("other", "x", "")}},
-		{Inputs: []Input{in("again", "x", "")}},
-	}
-	for head, want := range map[string]string{
-		"time,host\n1,a\n":      "long",
-		"time,host\n1,a\n2,b\n": "long",
-		"time,host\n2,b\n3,c\n": "grown",
-		"time,host\n9,z\n":      "short",
-		"xyz":                   "again",
-		"time":                  "",
-		"new":                   "",
-		"":                      "empty",
-	} {
-		got, ok := Known(all, []byte(head), id)
-		if got.Path != want || ok != (want != "") {
-			t.Errorf("%q is known as %q, %v, want %q", head, got.Path, ok, want)
-		}
-	}
-}
-
 func TestByHost(t *testing.T) {
 	var parts []Part
 	for i, host := range []string{"b", "a/x", "b", ""} {

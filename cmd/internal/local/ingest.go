@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -54,30 +54,95 @@ const largeInput = 8 << 20
 
 // Ingest reads the sources into the lake. Inputs that the lake holds already,
 // and copies of one another, are read once; a grown input replaces its parts.
-func (j *Job) Ingest(ctx context.Context, sources []string, stdin io.Reader) (*Ingested, error) {
+// When it fails the lake is as it was before.
+func (j *Job) Ingest(ctx context.Context, sources []string, stdin io.Reader) (_ *Ingested, err error) {
 	inputs, skips, err := ingest.Resolve(sources, stdin, j.Config.Ingest)
 	if err != nil {
 		return nil, err
 	}
+	for i := range inputs {
+		if inputs[i].Path == "-" {
+			inputs[i] = replay(inputs[i])
+		}
+	}
 	inputs, names, named := sidecars(inputs)
 	skips = append(skips, named...)
-	known, err := knownInputs(j.Lake)
-	if err != nil {
-		return nil, err
-	}
 	lock, err := lake.NewLock(j.Lake)
 	if err != nil {
 		return nil, err
 	}
 	defer lock.Close()
-
-	marks, err := j.markDuplicates(ctx, inputs, known)
+	if _, err := lock.Sweep(); err != nil {
+		return nil, err
+	}
+	manifests, err := lake.Manifests(j.Lake)
 	if err != nil {
 		return nil, err
 	}
+	claims, err := j.recognise(ctx, inputs, lake.NewKnown(manifests))
+	if err != nil {
+		return nil, err
+	}
+	if err := lock.Begin(j.RunID, begun(inputs, claims)); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_, swept := lock.Sweep()
+			err = errors.Join(err, swept)
+		}
+	}()
+	live := liveParts(manifests)
 	out := &Ingested{Skips: skips, Reports: make([]ingest.Report, len(inputs))}
-	parts := make([][]lake.Part, len(inputs))
-	rejects := make([][]ingest.Reject, len(inputs))
+	writers, err := j.read(ctx, inputs, claims, names, live, out)
+	if err != nil {
+		return nil, err
+	}
+	removed, err := publish(lock, out, writers, claims, live)
+	if err != nil {
+		return nil, err
+	}
+	j.account(out, writers, live)
+	if err := j.writeRejects(out.Reports, writers); err != nil {
+		return nil, err
+	}
+	if err := j.writeManifest(lock, out, claims, writers, removed); err != nil {
+		return nil, err
+	}
+	return out, errors.Join(j.remove(removed), lock.End(j.RunID))
+}
+
+// begun lists the identities under which the inputs may be written.
+func begun(inputs []ingest.Input, claims []claim) []string {
+	var ids []string
+	for i, c := range claims {
+		if c.id != "" && !inputs[i].Duplicate {
+			ids = append(ids, c.id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// liveParts gives the paths of the parts that the manifests name, by input.
+func liveParts(manifests []lake.Manifest) map[string]map[string]lake.Part {
+	live := map[string]map[string]lake.Part{}
+	for _, table := range []string{lake.Events, lake.Samples, lake.Evidence} {
+		for _, p := range lake.Parts(manifests, table) {
+			id := inputOf(p.Path)
+			if live[id] == nil {
+				live[id] = map[string]lake.Part{}
+			}
+			live[id][p.Path] = p
+		}
+	}
+	return live
+}
+
+// read reads all inputs, several at once, and writes their parts. Those that
+// will take the place of others wait until all inputs are read.
+func (j *Job) read(ctx context.Context, inputs []ingest.Input, claims []claim, names map[string]deviceNames, live map[string]map[string]lake.Part, out *Ingested) ([]*chunkWriter, error) {
+	writers := make([]*chunkWriter, len(inputs))
 	var done atomic.Int64
 	var large sync.Mutex
 	g, gctx := errgroup.WithContext(ctx)
@@ -85,97 +150,79 @@ func (j *Job) Ingest(ctx context.Context, sources []string, stdin io.Reader) (*I
 	for i := range inputs {
 		g.Go(func() error {
 			in := inputs[i]
-			if in.Path == "-" || size(in.Path) >= largeInput {
+			if in.Path == "-" || stored(in) >= largeInput {
 				large.Lock()
 				defer large.Unlock()
 			}
-			w := &chunkWriter{lake: j.Lake, names: names[filepath.Dir(in.Path)]}
+			w := &chunkWriter{lake: j.Lake, names: names[filepath.Dir(in.Path)], live: live[claims[i].id]}
 			rep, err := ingest.Read(gctx, in, j.Config.Ingest, j.workers(), w.write)
 			if err != nil {
 				return err
 			}
-			out.Reports[i], parts[i], rejects[i] = rep, w.parts, w.rejects
+			if claims[i].grown && rep.Bytes <= claims[i].old.Bytes { // how long it is was not known before
+				repeated(&rep)
+				if err := w.discard(); err != nil {
+					return err
+				}
+			}
+			w.cols = nil
+			out.Reports[i], writers[i] = rep, w
 			j.progress("ingest", done.Add(1), int64(len(inputs)))
 			return nil
 		})
 	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	j.account(out, inputs, marks, parts)
-	if err := j.writeRejects(out.Reports, rejects); err != nil {
-		return nil, err
-	}
-	return out, j.writeManifest(lock, out, inputs, parts)
+	return writers, g.Wait()
 }
 
-// mark says that an input is a copy of one that was read before.
-type mark struct{ id string }
-
-// markDuplicates finds the inputs whose identity the lake knows, or that an
-// earlier input of this run has, and marks them. The first by path is read.
-func (j *Job) markDuplicates(ctx context.Context, inputs []ingest.Input, known map[string]knownInput) ([]mark, error) {
-	type identity struct {
-		id    string
-		bytes int
-	}
-	ids := make([]identity, len(inputs))
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(j.workers())
-	for i, in := range inputs {
-		if in.Path == "-" {
-			continue // it can be read only once
-		}
-		g.Go(func() error {
-			if err := gctx.Err(); err != nil {
-				return err
-			}
-			id, n, err := ingest.Identify(in, j.Config.Ingest, 0)
-			if err != nil {
-				return nil // Read will say so, with its report
-			}
-			ids[i] = identity{id, n}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	marks := make([]mark, len(inputs))
-	first := map[string]int{}
-	for i := range inputs {
-		id := ids[i].id
-		if id == "" || ids[i].bytes == 0 {
-			continue
-		}
-		if k, ok := known[id]; ok && k.compressed == size(inputs[i].Path) {
-			inputs[i].Duplicate, marks[i] = true, mark{id}
-			continue
-		}
-		if f, ok := first[id]; ok && size(inputs[i].Path) == size(inputs[f].Path) {
-			inputs[i].Duplicate, marks[i] = true, mark{id}
-			continue
-		}
-		first[id] = i
-	}
-	return marks, nil
+// repeated gives all lines of a report the fate of an input that was read
+// before.
+func repeated(r *ingest.Report) {
+	r.Tally = ingest.Tally{Lines: r.Tally.Lines, Duplicate: r.Tally.Lines}
+	r.Events, r.Samples, r.Evidence = 0, 0, 0
 }
 
-func size(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0
+// publish puts the parts that waited in their places and lists the parts of
+// grown inputs that are no more.
+func publish(lock *lake.Lock, out *Ingested, writers []*chunkWriter, claims []claim, live map[string]map[string]lake.Part) (removed []string, err error) {
+	for i, w := range writers {
+		for _, path := range w.staged {
+			if err := lock.Publish(filepath.Join(lock.Dir(), filepath.FromSlash(path))); err != nil {
+				return nil, err
+			}
+		}
+		if !claims[i].grown || len(w.parts) == 0 {
+			continue
+		}
+		now := map[string]bool{}
+		for _, p := range w.parts {
+			now[p.Path] = true
+		}
+		for _, path := range sortedKeys(live[out.Reports[i].ID]) {
+			if !now[path] {
+				removed = append(removed, path)
+			}
+		}
 	}
-	return info.Size()
+	return removed, nil
+}
+
+// remove deletes parts that the manifests name no more.
+func (j *Job) remove(paths []string) error {
+	for _, p := range paths {
+		if err := os.Remove(filepath.Join(j.Lake, filepath.FromSlash(p))); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 // account sums the reports and finds the inputs with too many rejects.
-func (j *Job) account(out *Ingested, inputs []ingest.Input, marks []mark, parts [][]lake.Part) {
+func (j *Job) account(out *Ingested, writers []*chunkWriter, live map[string]map[string]lake.Part) {
 	seen := map[string]bool{}
 	for i := range out.Reports {
 		r := &out.Reports[i]
-		out.Parts += int64(len(parts[i]))
-		if (len(parts[i]) > 0 || inputs[i].Duplicate && marks[i].id != "") && !seen[r.ID] {
+		out.Parts += int64(len(writers[i].parts))
+		if len(writers[i].parts)+len(live[r.ID]) > 0 && !seen[r.ID] {
 			seen[r.ID] = true
 			out.IDs = append(out.IDs, r.ID)
 		}
@@ -211,11 +258,11 @@ func (j *Job) sum(out *Ingested) {
 const keptRejects = 100000
 
 // writeRejects keeps the bad lines, with their input, beside the manifest.
-func (j *Job) writeRejects(reports []ingest.Report, rejects [][]ingest.Reject) error {
+func (j *Job) writeRejects(reports []ingest.Report, writers []*chunkWriter) error {
 	var data []byte
 	n := 0
-	for i, rs := range rejects {
-		for _, r := range rs {
+	for i, w := range writers {
+		for _, r := range w.rejects {
 			if n == keptRejects {
 				break
 			}
@@ -240,159 +287,63 @@ func (j *Job) writeRejects(reports []ingest.Report, rejects [][]ingest.Reject) e
 	return lake.WriteFileAtomic(filepath.Join(j.Lake, "runs", j.RunID+".rejects.jsonl"), data)
 }
 
-// chunkWriter writes the chunks of one input as parts of the lake.
-type chunkWriter struct {
-	lake    string
-	names   deviceNames // of the input's folder
-	parts   []lake.Part
-	rejects []ingest.Reject
-	cols    []ingest.Column
-}
-
-func (w *chunkWriter) write(c *ingest.Chunk) error {
-	if room := keptRejects - len(w.rejects); room > 0 {
-		w.rejects = append(w.rejects, c.Rejected[:min(room, len(c.Rejected))]...)
-	}
-	if len(w.names) > 0 {
-		c.Names.Rename(func(old string) string { return cmp.Or(w.names[old], old) })
-	}
-	for _, p := range c.ByHostDate() {
-		if rows := p.Events; len(rows) > 0 {
-			c.SortEvents(rows)
-			has := ingest.EventPresence(c.Batch, rows)
-			err := w.part("events", c, p, rows, func(rows []int32) []ingest.Column {
-				w.cols = c.EventColumns(rows, c.ID, w.cols[:0])
-				return ingest.Present(w.cols, has)
-			}, func(i int32) ingest.Name { return c.Events[i].Device })
-			if err != nil {
-				return err
-			}
-		}
-		if rows := p.Samples; len(rows) > 0 {
-			c.SortSamples(rows)
-			has := ingest.SamplePresence(c.Batch, rows)
-			err := w.part("samples", c, p, rows, func(rows []int32) []ingest.Column {
-				return ingest.Present(c.SampleColumns(rows, c.ID, nil), has)
-			}, func(i int32) ingest.Name { return c.Samples[i].Device })
-			if err != nil {
-				return err
-			}
-		}
-		if rows := p.Evidence; len(rows) > 0 {
-			c.SortEvidence(rows)
-			has := ingest.EvidencePresence(c.Batch, rows)
-			err := w.part("evidence", c, p, rows, func(rows []int32) []ingest.Column {
-				return ingest.Present(c.EvidenceColumns(rows, c.ID, nil), has)
-			}, func(i int32) ingest.Name { return c.Batch.Evidence[i].Device })
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// part writes one partition's rows of a chunk, row group by row group.
-func (w *chunkWriter) part(table string, c *ingest.Chunk, p ingest.Partition, rows []int32, columns func([]int32) []ingest.Column, device func(int32) ingest.Name) error {
-	name := lake.PartName{Table: table, Date: p.Date, Host: p.Host, Input: c.ID, Chunk: int(c.Number)}.Path()
-	devices := make([]string, len(rows))
-	for i, r := range rows {
-		devices[i] = c.Names.String(device(r))
-	}
-	var file *lake.Writer
-	from := 0
-	for _, to := range lake.Cuts(devices, lake.GroupRows) {
-		cols := columns(rows[from:to])
-		if file == nil {
-			var err error
-			if file, err = lake.Create(filepath.Join(w.lake, filepath.FromSlash(name)), nullable(lake.Fields(cols)), nil); err != nil {
-				return err
-			}
-		}
-		if err := file.Write(cols); err != nil {
-			file.Abort()
-			return err
-		}
-		from = to
-	}
-	part, err := file.Close()
-	if err != nil {
-		return err
-	}
-	part.Path = name
-	w.parts = append(w.parts, part)
-	return nil
-}
-
-// nullable lets every column but the time hold nulls: a later row group of the
-// part may, where the first does not.
-func nullable(fields []lake.Field) []lake.Field {
-	for i := range fields {
-		fields[i].Nullable = fields[i].Name != "time_ns"
-	}
-	return fields
-}
-
-// knownInput is an input of an earlier run.
-type knownInput struct {
-	bytes, compressed int64
-}
-
-func knownInputs(dir string) (map[string]knownInput, error) {
-	ms, err := lake.Manifests(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	known := map[string]knownInput{}
-	for _, m := range ms {
-		for _, in := range m.Inputs {
-			if len(in.Parts) > 0 && (in.Bytes > known[in.ID].bytes) {
-				known[in.ID] = knownInput{in.Bytes, in.CompressedBytes}
-			}
-		}
-	}
-	return known, nil
-}
-
-func (j *Job) writeManifest(lock *lake.Lock, out *Ingested, inputs []ingest.Input, parts [][]lake.Part) error {
-	m := lake.Manifest{Run: j.RunID, Version: j.Version}
+func (j *Job) writeManifest(lock *lake.Lock, out *Ingested, claims []claim, writers []*chunkWriter, removed []string) error {
+	m := lake.Manifest{Run: j.RunID, Version: j.Version, Removed: removed}
 	for i, r := range out.Reports {
 		tally, err := json.Marshal(r.Tally)
 		if err != nil {
 			return err
 		}
-		if inputs[i].Duplicate {
-			parts[i] = nil
+		head := r.HeadBytes
+		if r.ID != r.SeenID {
+			head = claims[i].headBytes
 		}
 		m.Inputs = append(m.Inputs, lake.Input{
-			ID: r.ID, HeadBytes: r.HeadBytes, Path: r.Path, Format: r.Format, Bytes: r.Bytes, CompressedBytes: r.CompressedBytes,
-			Chunks: int64(r.Chunks), Tally: tally, Parts: parts[i], Problem: r.Problem, Torn: r.Torn != "", FirstNS: r.FirstNS, LastNS: r.LastNS,
+			ID: r.ID, HeadBytes: head, SeenID: r.SeenID, SeenBytes: r.HeadBytes, Path: r.Path, Format: r.Format,
+			Bytes: r.Bytes, CompressedBytes: r.CompressedBytes, Chunks: int64(r.Chunks), Tally: tally, Parts: writers[i].parts,
+			Problem: r.Problem, Torn: r.Torn != "", FirstNS: r.FirstNS, LastNS: r.LastNS,
 		})
 	}
 	return lock.WriteManifest(m)
 }
 
-// IngestedBefore is the account of all that the lake's manifests tell, as if
-// one run had read it.
+// IngestedBefore is the account of what the lake holds, as if one run had read
+// it: the latest record of each input, and of copies and of inputs that gave
+// nothing those of each path.
 func (j *Job) IngestedBefore() (*Ingested, error) {
 	ms, err := lake.Manifests(j.Lake)
 	if err != nil {
 		return nil, err
 	}
-	out := &Ingested{}
+	live := liveParts(ms)
+	records := map[string]lake.Input{} // by identity, or path
 	for _, m := range ms {
 		for _, in := range m.Inputs {
-			r := ingest.Report{Path: in.Path, ID: in.ID, Format: in.Format, Bytes: in.Bytes, Problem: in.Problem, FirstNS: in.FirstNS, LastNS: in.LastNS}
-			if len(in.Tally) > 0 {
-				if err := json.Unmarshal(in.Tally, &r.Tally); err != nil {
-					return nil, fmt.Errorf("manifest of run %s: %w", m.Run, err)
-				}
+			if len(in.Parts) > 0 {
+				records["id "+in.ID] = in
 			}
-			for _, p := range in.Parts {
-				switch name, err := lake.ParsePart(p.Path); {
+		}
+	}
+	for _, m := range ms {
+		for _, in := range m.Inputs {
+			if len(in.Parts) == 0 && records["id "+in.ID].Path != in.Path {
+				records["path "+in.Path] = in
+			}
+		}
+	}
+	out := &Ingested{}
+	for _, key := range sortedKeys(records) {
+		in := records[key]
+		r := ingest.Report{Path: in.Path, ID: in.ID, Format: in.Format, Bytes: in.Bytes, Problem: in.Problem, FirstNS: in.FirstNS, LastNS: in.LastNS}
+		if len(in.Tally) > 0 {
+			if err := json.Unmarshal(in.Tally, &r.Tally); err != nil {
+				return nil, fmt.Errorf("manifest's tally of input %s: %w", in.ID, err)
+			}
+		}
+		if len(in.Parts) > 0 {
+			out.Parts += int64(len(live[in.ID]))
+			for path, p := range live[in.ID] {
+				switch name, err := lake.ParsePart(path); {
 				case err != nil:
 					return nil, err
 				case name.Table == lake.Events:
@@ -403,8 +354,8 @@ func (j *Job) IngestedBefore() (*Ingested, error) {
 					r.Evidence += p.Rows
 				}
 			}
-			out.Reports = append(out.Reports, r)
 		}
+		out.Reports = append(out.Reports, r)
 	}
 	j.sum(out)
 	return out, nil

@@ -1,0 +1,289 @@
+package local
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"hash/maphash"
+	"io"
+	"maps"
+	"math/bits"
+	"os"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/iopathy/iopathy/ingest"
+	"github.com/iopathy/iopathy/ingest/lake"
+)
+
+// claim is what an input is found to be before it is read.
+type claim struct {
+	seen  string // identity of its head; "" if that can't be told
+	bytes int    // of its head
+	marks [17]uint64
+	old   lake.Input // the record of an earlier run that it is, or continues
+	known bool
+
+	id        string // identity under which it stands in the lake
+	headBytes int    // that this identity was taken from
+	grown     bool   // it continues old: its parts take the place of those
+}
+
+// recognise finds what the inputs are: copies of one another or of what the
+// lake holds (marked as duplicates), continuations of what it holds, or new.
+// What is kept of an input is its longest copy.
+func (j *Job) recognise(ctx context.Context, inputs []ingest.Input, known *lake.Known) ([]claim, error) {
+	claims := make([]claim, len(inputs))
+	seed := maphash.MakeSeed()
+	err := j.each(ctx, len(inputs), func(i int) {
+		claims[i] = j.look(inputs[i], known, seed)
+	})
+	if err != nil {
+		return nil, err
+	}
+	alike := map[string][]int{}
+	var order []string
+	for i := range claims {
+		c := &claims[i]
+		if c.seen == "" || c.bytes == 0 {
+			continue
+		}
+		root := c.seen
+		if c.known {
+			root = c.old.ID
+		}
+		if alike[root] == nil {
+			order = append(order, root)
+		}
+		alike[root] = append(alike[root], i)
+	}
+	for _, root := range order {
+		j.settle(inputs, claims, alike[root])
+	}
+	if err := j.prefixes(ctx, inputs, claims); err != nil {
+		return nil, err
+	}
+	for i := range claims {
+		if claims[i].id != claims[i].seen {
+			inputs[i].ID = claims[i].id
+		}
+	}
+	return claims, nil
+}
+
+// each calls fn for 0 to n-1, with the workers.
+func (j *Job) each(ctx context.Context, n int, fn func(int)) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(j.workers())
+	for i := range n {
+		g.Go(func() error {
+			if err := gctx.Err(); err != nil {
+				return err
+			}
+			fn(i)
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// look reads the head of an input. A head that can't be read is left to
+// ingest.Read, which says so in its report.
+func (j *Job) look(in ingest.Input, known *lake.Known, seed maphash.Seed) (c claim) {
+	head, err := ingest.Head(in, j.Config.Ingest)
+	if err != nil {
+		return c
+	}
+	c.seen, c.bytes = ingest.Identity(head), len(head)
+	for k := 0; 1<<k <= len(head); k++ {
+		c.marks[k] = maphash.Bytes(seed, head[:1<<k])
+	}
+	c.old, c.known = known.Find(head)
+	c.id, c.headBytes = c.seen, c.bytes
+	return c
+}
+
+// settle decides among inputs of one identity: the longest is read, if the
+// lake does not hold as much of it, and the others are its copies. An input
+// that only began like it is one of its own.
+func (j *Job) settle(inputs []ingest.Input, claims []claim, members []int) {
+	first := &claims[members[0]]
+	if len(members) == 1 && !first.known {
+		return
+	}
+	old, known := first.old, first.known
+	sizes := make(map[int]int64, len(members))
+	for _, m := range members {
+		sizes[m] = j.size(inputs[m], &claims[m])
+	}
+	slices.SortStableFunc(members, func(a, b int) int { return cmp.Compare(sizes[b], sizes[a]) })
+	lead := members[0]
+	id, headBytes := claims[lead].seen, claims[lead].bytes
+	if known {
+		id, headBytes = old.ID, old.HeadBytes
+	}
+	copyOf := func(m int) {
+		inputs[m].Duplicate = true
+		claims[m].id, claims[m].headBytes = id, headBytes
+	}
+	claims[lead].id, claims[lead].headBytes = id, headBytes
+	if known && sizes[lead] >= 0 && sizes[lead] <= old.Bytes {
+		copyOf(lead)
+	} else {
+		claims[lead].grown = known
+	}
+	others := map[string][]int{}
+	for _, m := range members[1:] {
+		c := &claims[m]
+		if known && sizes[m] <= old.Bytes || c.seen == claims[lead].seen || c.bytes < ingest.IdentityBytes && j.begins(inputs[lead], c) {
+			copyOf(m)
+			continue
+		}
+		c.known = false
+		others[c.seen] = append(others[c.seen], m)
+	}
+	for _, seen := range slices.Sorted(maps.Keys(others)) {
+		j.settle(inputs, claims, others[seen])
+	}
+}
+
+// begins says whether an input begins with the head of a claim.
+func (j *Job) begins(in ingest.Input, c *claim) bool {
+	if in.Path == "-" {
+		return false // it can't be asked again
+	}
+	id, n, err := ingest.Identify(in, j.Config.Ingest, c.bytes)
+	return err == nil && n == c.bytes && id == c.seen
+}
+
+// size is the decompressed size of an input, -1 if it can't be told yet.
+func (j *Job) size(in ingest.Input, c *claim) int64 {
+	switch {
+	case c.bytes < ingest.IdentityBytes:
+		return int64(c.bytes)
+	case in.Path == "-":
+		return -1
+	case c.known && stored(in) == c.old.CompressedBytes:
+		return c.old.Bytes
+	}
+	n, err := ingest.Measure(in, j.Config.Ingest)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// stored is the size of an input as it is stored.
+func stored(in ingest.Input) int64 { return size(in.Path) }
+
+// prefixes finds the small inputs that are the beginning of another one of
+// this run, older copies of it, and marks them as its duplicates.
+func (j *Job) prefixes(ctx context.Context, inputs []ingest.Input, claims []claim) error {
+	type mark struct {
+		k    int
+		hash uint64
+	}
+	type prefix struct {
+		bytes int
+		id    string
+	}
+	sizes := map[mark]map[int]bool{}
+	small := map[prefix]int{}
+	for i := range claims {
+		c := &claims[i]
+		if c.bytes > 0 && c.bytes < ingest.IdentityBytes && !inputs[i].Duplicate && !c.known {
+			k := bits.Len(uint(c.bytes)) - 1
+			m := mark{k, c.marks[k]}
+			if sizes[m] == nil {
+				sizes[m] = map[int]bool{}
+			}
+			sizes[m][c.bytes] = true
+			small[prefix{c.bytes, c.seen}] = i
+		}
+	}
+	wholes := make([][]int, len(inputs)) // by input: the small ones that it begins with
+	err := j.each(ctx, len(inputs), func(i int) {
+		c := &claims[i]
+		var ask []int
+		for k := 0; 1<<k <= c.bytes; k++ {
+			for n := range sizes[mark{k, c.marks[k]}] {
+				if n < c.bytes {
+					ask = append(ask, n)
+				}
+			}
+		}
+		if len(ask) == 0 || inputs[i].Path == "-" {
+			return
+		}
+		head, err := ingest.Head(inputs[i], j.Config.Ingest)
+		if err != nil || len(head) < c.bytes {
+			return
+		}
+		slices.Sort(ask)
+		for n, id := range ingest.PrefixIdentities(head, ask) {
+			if s, ok := small[prefix{ask[n], id}]; ok {
+				wholes[i] = append(wholes[i], s)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	whole := map[int]int{} // the longest, of equals the first
+	for i, list := range wholes {
+		for _, s := range list {
+			if w, ok := whole[s]; !ok || claims[i].bytes > claims[w].bytes {
+				whole[s] = i
+			}
+		}
+	}
+	parts := slices.Collect(maps.Keys(whole))
+	slices.SortFunc(parts, func(a, b int) int {
+		return cmp.Or(cmp.Compare(claims[b].bytes, claims[a].bytes), cmp.Compare(a, b))
+	})
+	for _, s := range parts { // the longer ones first: what they are is settled
+		inputs[s].Duplicate = true
+		claims[s].id, claims[s].headBytes = claims[whole[s]].id, claims[whole[s]].headBytes
+	}
+	return nil
+}
+
+// replay makes an input that can be read but once one whose head can be looked
+// at before it is read.
+func replay(in ingest.Input) ingest.Input {
+	var r io.ReadCloser
+	var head []byte
+	opened := 0
+	open := in.Open
+	in.Open = func() (io.ReadCloser, error) {
+		if opened++; opened == 1 {
+			var err error
+			if r, err = open(); err != nil {
+				return nil, err
+			}
+			return io.NopCloser(io.TeeReader(r, appender{&head})), nil
+		}
+		return struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader(head), r), r}, nil
+	}
+	return in
+}
+
+// appender keeps what is written to it.
+type appender struct{ to *[]byte }
+
+func (a appender) Write(p []byte) (int, error) {
+	*a.to = append(*a.to, p...)
+	return len(p), nil
+}
+
+func size(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

@@ -1,0 +1,165 @@
+package lake
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// begunSuffix ends the name of the note that a run leaves while it writes.
+const begunSuffix = ".begun"
+
+func (l *Lock) begunPath(run string) string {
+	return strings.TrimSuffix(filepath.Join(l.dir, filepath.FromSlash(RunPath(run))), ".json") + begunSuffix
+}
+
+// Begin notes that a run is about to write parts of the inputs of these
+// identities. If it ends without a manifest, Sweep removes them.
+func (l *Lock) Begin(run string, inputs []string) error {
+	if l.file == nil {
+		return errors.New("lake: begin: the lock was given back")
+	}
+	b, err := json.Marshal(inputs)
+	if err != nil {
+		return fmt.Errorf("lake: begin: %w", err)
+	}
+	return WriteFileAtomic(l.begunPath(run), append(b, '\n'))
+}
+
+// End takes back the note of Begin: the run's manifest stands.
+func (l *Lock) End(run string) error {
+	if err := os.Remove(l.begunPath(run)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("lake: end: %w", err)
+	}
+	return nil
+}
+
+// Sweep removes what a crash left in the lake, and says how many files that
+// were: half-written ones, parts that wait to take another's place, and parts
+// that a run had begun to write and no manifest names. Other files that no
+// manifest names are somebody's, and stay. The lock is what makes it safe:
+// nobody else writes.
+func (l *Lock) Sweep() (removed int, err error) {
+	if l.file == nil {
+		return 0, errors.New("lake: sweep: the lock was given back")
+	}
+	begun, notes, err := l.begun()
+	if err != nil {
+		return 0, fmt.Errorf("lake: sweep: %w", err)
+	}
+	var named map[string]bool
+	if len(notes) > 0 {
+		all, err := Manifests(l.dir)
+		if err != nil {
+			return 0, err
+		}
+		named = names(all)
+	}
+	err = filepath.WalkDir(l.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		switch {
+		case strings.HasPrefix(d.Name(), ".") && strings.HasSuffix(d.Name(), ".tmp"):
+		case len(notes) > 0 && l.unnamed(path, begun, named):
+		default:
+			return nil
+		}
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+		removed++
+		return nil
+	})
+	for _, note := range notes {
+		if err == nil {
+			err = os.Remove(note)
+		}
+	}
+	if err != nil {
+		return removed, fmt.Errorf("lake: sweep: %w", err)
+	}
+	return removed, nil
+}
+
+// begun gives the identities of the inputs of runs that did not end, and the
+// notes that tell so. A note is written whole: one that can't be read is
+// damaged, and names nothing.
+func (l *Lock) begun() (inputs map[string]bool, notes []string, err error) {
+	files, err := os.ReadDir(filepath.Join(l.dir, "runs"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	inputs = make(map[string]bool)
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), begunSuffix) {
+			continue
+		}
+		path := filepath.Join(l.dir, "runs", f.Name())
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		var ids []string
+		if json.Unmarshal(b, &ids) == nil {
+			for _, id := range ids {
+				inputs[id] = true
+			}
+		}
+		notes = append(notes, path)
+	}
+	return inputs, notes, nil
+}
+
+// unnamed says whether a file is a part of a begun input that no manifest names.
+func (l *Lock) unnamed(path string, begun, named map[string]bool) bool {
+	rel, err := filepath.Rel(l.dir, path)
+	if err != nil {
+		return false
+	}
+	rel = filepath.ToSlash(rel)
+	name, err := ParsePart(rel)
+	return err == nil && begun[name.Input] && !named[rel]
+}
+
+// tables are the folders that hold parts.
+var tables = []string{Events, Evidence, Labels, Samples, Ticks, Windows}
+
+// names gives the paths of all parts that the manifests name.
+func names(all []Manifest) map[string]bool {
+	named := make(map[string]bool)
+	for _, table := range tables {
+		for _, p := range Parts(all, table) {
+			named[p.Path] = true
+		}
+	}
+	return named
+}
+
+// StagedPath is where a part waits that will take the place of the one at
+// path: a hidden file beside it, which Sweep removes after a crash.
+func StagedPath(path string) string {
+	dir, base := filepath.Split(path)
+	return dir + "." + base + ".next.tmp"
+}
+
+// Publish gives the part that waits at StagedPath its place at path.
+func (l *Lock) Publish(path string) error {
+	if l.file == nil {
+		return errors.New("lake: publish: the lock was given back")
+	}
+	if err := os.Rename(StagedPath(path), path); err != nil {
+		return fmt.Errorf("lake: publish: %w", err)
+	}
+	if err := syncDir(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("lake: publish %s: %w", path, err)
+	}
+	return nil
+}
