@@ -2,7 +2,7 @@ package ingest
 
 import (
 	"bufio"
-	"bytes"
+	"compress/bzip2"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 )
 
 // The compressions, known by their magic bytes and never by a file's name.
@@ -17,7 +18,33 @@ const (
 	Plain = "plain"
 	Gzip  = "gzip"
 	Zstd  = "zstd"
+	XZ    = "xz"
+	Bzip2 = "bzip2"
+	LZ4   = "lz4"
 )
+
+// magicBytes is what compressionOf looks at.
+const magicBytes = 10
+
+// compressionOf tells the compression of a stream by its first bytes.
+func compressionOf(head []byte) string {
+	has := func(at int, magic string) bool {
+		return len(head) >= at+len(magic) && string(head[at:at+len(magic)]) == magic
+	}
+	switch {
+	case has(0, "\x1f\x8b"):
+		return Gzip
+	case has(0, "\x28\xb5\x2f\xfd"), has(1, "\x2a\x4d\x18") && head[0]&0xf0 == 0x50:
+		return Zstd
+	case has(0, "\xfd7zXZ\x00"):
+		return XZ
+	case has(0, "BZh") && (has(4, "\x31\x41\x59\x26\x53\x59") || has(4, "\x17\x72\x45\x38\x50\x90")):
+		return Bzip2
+	case has(0, "\x04\x22\x4d\x18"), has(0, "\x02\x21\x4c\x18"):
+		return LZ4
+	}
+	return Plain
+}
 
 // zstdWindow bounds the window, and so the memory, of a zstd frame. It is the
 // most that the zstd program itself takes without being told to.
@@ -76,22 +103,20 @@ func newInflow(r io.Reader, o Options) (*inflow, error) {
 	buffered.Reset(c)
 	c.most = o.ReadBytes
 	f := &inflow{from: c, r: buffered, buffered: buffered, unpack: func() {}, compression: Plain, expand: o.Expand, bomb: bombBytes}
-	magic, _ := buffered.Peek(4)
+	magic, _ := buffered.Peek(magicBytes)
 	if c.err != nil {
 		return nil, c.err
 	}
-	switch {
-	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
-		f.compression = Gzip
+	f.compression = compressionOf(magic)
+	switch f.compression {
+	case Gzip:
 		z, err := gzip.NewReader(buffered)
 		if err != nil {
 			f.end(err)
 			break
 		}
 		f.r, f.unpack = z, func() { z.Close() }
-	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}),
-		len(magic) == 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:], []byte{0x2a, 0x4d, 0x18}):
-		f.compression = Zstd
+	case Zstd:
 		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderMaxMemory(zstdWindow))
 		if err != nil {
@@ -99,6 +124,12 @@ func newInflow(r io.Reader, o Options) (*inflow, error) {
 			break
 		}
 		f.r, f.unpack = z, z.Close
+	case XZ:
+		f.r = &xzReader{r: buffered}
+	case Bzip2: // at most 900 kB a block by its format
+		f.r = bzip2.NewReader(buffered)
+	case LZ4: // at most 8 MiB a block by its format
+		f.r = lz4.NewReader(buffered)
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -119,7 +150,7 @@ func (f *inflow) end(err error) {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		f.torn = "truncated-" + f.compression
-	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
+	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, errXZWindow):
 		f.torn = "window-too-large-" + f.compression
 	default:
 		f.torn = "corrupt-" + f.compression

@@ -8,7 +8,7 @@ import (
 
 // Format is one log format: what an adapter in ingest/formats provides. It is
 // one file and one testdata folder of the same name. Exactly one of Line,
-// Lines and Stream is set.
+// Lines, Stream and Records is set.
 type Format struct {
 	Name  string      // lower case, dashes
 	Doc   string      // one line: which tool writes it
@@ -21,7 +21,9 @@ type Format struct {
 	// hint only: logs are found by content.
 	Sniff func(head []byte, path string) int
 
-	// Group, where set, gives a key; inputs of one key form one source.
+	// Group, where set, gives a key, the path that stands for them all; inputs
+	// of one key that the format claims form one source. "": it stands alone.
+	// Only Records reads such a source.
 	Group func(path string) string
 
 	// Line opens a decoder without memory between lines: blocks of an input
@@ -33,6 +35,10 @@ type Format struct {
 
 	// Stream opens a decoder of binary records or of JSON.
 	Stream func(src *Source) (StreamDecoder, error)
+
+	// Records opens a decoder of binary records with a time, of one stream of
+	// bytes or of several that are read together in the order of time.
+	Records func(src *Source) (RecordsDecoder, error)
 }
 
 // SniffBytes is the most of an input's head that a Sniff sees.
@@ -46,7 +52,18 @@ type Source struct {
 	Head    []byte // the first decompressed bytes, at most SniffBytes, without a byte order mark
 	Host    string // host for rows whose content names none; never empty
 	Options Options
+
+	// Heads are the first decompressed bytes, at most IdentityBytes, of each
+	// member of a group, of the input itself if it is none; for Records, and
+	// only until it has opened its decoder.
+	Heads [][]byte
 }
+
+// Refusal is why a decoder can't read an input, in words, when that is the
+// input's own fault: it stands in the report, and a run goes on.
+type Refusal string
+
+func (r Refusal) Error() string { return string(r) }
 
 // LineDecoder decodes one line without memory. It must not keep line, must be
 // safe for concurrent use with different outs, and must give the line one
@@ -76,10 +93,37 @@ type StreamDecoder interface {
 	End(out *Out)
 }
 
+// RecordsDecoder takes the records of one or several members, each of which has
+// its records about in the order of time, as they come in the order of all.
+//
+// Time is that of the record at data[0] of a member; known is false if data is
+// too short to tell. What is no record has the time of the one before it.
+//
+// Decode takes records from run.Data, at least the first if it is whole, and says
+// how many bytes it took. It stops before a record that is later than run.Until
+// or that begins at or beyond run.Data[run.Room], the end of the chunk. It counts
+// its records by out.Tally.Lines and out.Lineno, which is the number of the record
+// at run.Data[0] and then of the one behind what was taken; out.Position, the
+// offset in the member, it moves from record to record.
+type RecordsDecoder interface {
+	Time(member int, data []byte) (ns int64, known bool)
+	Decode(run Run, out *Out) (took int)
+	End(out *Out)
+}
+
+// Run is records of one member that are next in the order of all members.
+type Run struct {
+	Member int
+	Data   []byte // its next bytes
+	Room   int    // where in Data the chunk ends, or beyond
+	Until  int64  // no other member has an earlier record than this time
+	Final  bool   // nothing follows Data
+}
+
 // MaxLine bounds a line in bytes; a longer one is a reject ("line-too-long").
 const MaxLine = 1 << 20
 
-// MaxRecord bounds what a StreamDecoder may leave untaken in bytes.
+// MaxRecord bounds what a StreamDecoder or RecordsDecoder may leave untaken in bytes.
 const MaxRecord = 64 << 20
 
 var shelf struct {
@@ -92,12 +136,12 @@ var shelf struct {
 // without exactly one decoder is a bug of the caller and panics.
 func Register(f Format) Format {
 	n := 0
-	for _, set := range []bool{f.Line != nil, f.Lines != nil, f.Stream != nil} {
+	for _, set := range []bool{f.Line != nil, f.Lines != nil, f.Stream != nil, f.Records != nil} {
 		if set {
 			n++
 		}
 	}
-	if f.Name == "" || f.Doc == "" || f.Sniff == nil || n != 1 {
+	if f.Name == "" || f.Doc == "" || f.Sniff == nil || n != 1 || f.Group != nil && f.Records == nil {
 		panic(fmt.Sprintf("ingest: format %q needs a name, a doc, a sniff and exactly one decoder", f.Name))
 	}
 	shelf.Lock()

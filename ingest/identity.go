@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"strings"
 )
 
@@ -22,28 +21,19 @@ func Identity(head []byte) string {
 
 // Identify gives the identity of an input without reading it whole: that of
 // its first n decompressed bytes, of IdentityBytes if n is 0. bytes is how
-// many it has of these. The standard input can't be identified and then read.
+// many it has of these. Of a group they are those of each member. The standard
+// input can't be identified and then read.
 func Identify(in Input, o Options, n int) (id string, bytes int, err error) {
 	if n <= 0 || n > IdentityBytes {
 		n = IdentityBytes
 	}
-	o = o.filled()
-	f, err := in.Open()
-	if err != nil {
-		return "", 0, fmt.Errorf("ingest: opening %s: %w", in.Path, err)
-	}
-	defer f.Close()
-	flow, err := newInflow(f, o)
+	parts, err := openParts(in, o.filled(), n)
 	if err != nil {
 		return "", 0, fmt.Errorf("ingest: reading %s: %w", in.Path, err)
 	}
-	defer flow.close()
-	head := make([]byte, n)
-	got, err := flow.fill(head, o.ReadBytes)
-	if err != nil && err != io.EOF {
-		return "", 0, fmt.Errorf("ingest: reading %s: %w", in.Path, err)
-	}
-	return Identity(head[:got]), got, nil
+	defer closeParts(parts)
+	id, bytes = partsIdentity(parts)
+	return id, bytes, nil
 }
 
 // FormatNamed gives the format of a name; the error lists the names there are.
@@ -114,12 +104,12 @@ var kinds = []struct {
 	{0, "SQLite format 3\x00", "an SQLite database, not a log"},
 	{0, "PK\x03\x04", "a zip archive (or office document): unpack it first"},
 	{0, "7z\xbc\xaf\x27\x1c", "a 7-Zip archive: unpack it first"},
-	{0, "\xfd7zXZ\x00", "compressed with xz: unpack it first"},
-	{0, "BZh", "compressed with bzip2: unpack it first"},
-	{0, "\x04\x22\x4d\x18", "compressed with lz4: unpack it first"},
+	{0, "\xfd7zXZ\x00", "compressed twice: unpack it first"},
+	{0, "BZh", "compressed twice: unpack it first"},
+	{0, "\x04\x22\x4d\x18", "compressed twice: unpack it first"},
 	{0, "\x1f\x8b", "compressed twice: unpack it first"},
 	{0, "\x28\xb5\x2f\xfd", "compressed twice: unpack it first"},
-	{257, "ustar", "a tar archive: unpack it first"},
+	{257, "ustar", "a tar archive within another input, or a damaged one: unpack it first"},
 	{0, "\xff\xfe", "UTF-16 text: convert it to UTF-8"},
 	{0, "\xfe\xff", "UTF-16 text: convert it to UTF-8"},
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 )
@@ -43,6 +42,7 @@ type reader struct {
 	number  int64
 	open    bool
 	roomy   bool // room was made for a whole chunk
+	loose   bool // a member of a group has ended: when it grows, later chunks change
 }
 
 func (r *reader) read(ctx context.Context) error {
@@ -53,41 +53,32 @@ func (r *reader) read(ctx context.Context) error {
 			return err
 		}
 	}
-	file, err := r.in.Open()
+	parts, err := openParts(r.in, r.o, IdentityBytes)
 	if err != nil {
-		return err
-	}
-	defer file.Close()
-	flow, err := newInflow(file, r.o)
-	if err != nil {
-		return err
-	}
-	flow.bomb = r.bomb
-	defer flow.close()
-	defer func() {
-		r.rep.CompressedBytes, r.rep.Bytes = flow.from.n, flow.expanded
-		r.rep.Compression, r.rep.Torn = flow.compression, flow.torn
-	}()
-
-	mem := headPool.Get().(*[IdentityBytes]byte)
-	defer headPool.Put(mem)
-	head := mem[:]
-	n, err := flow.fill(head, r.o.ReadBytes)
-	if err != nil && err != io.EOF {
 		return r.problem(err)
 	}
-	head = head[:n]
-	r.rep.HeadBytes, r.rep.SeenID = n, Identity(head)
-	r.rep.ID = cmp.Or(r.in.ID, r.rep.SeenID)
-	src := Source{Path: r.in.Path, ID: r.rep.ID, Head: bytes.TrimPrefix(head[:min(n, SniffBytes)], bom), Host: r.host(), Options: r.o}
+	defer closeParts(parts)
+	defer r.accountParts(parts)
+
+	r.rep.ID, r.rep.HeadBytes = partsIdentity(parts)
+	first, torn := parts[0], ""
+	for _, p := range parts {
+		p.flow.bomb = r.bomb
+		torn = cmp.Or(torn, p.flow.torn)
+		if len(first.head) == 0 {
+			first = p
+		}
+	}
+	head := first.head[:min(len(first.head), SniffBytes)]
+	src := Source{Path: r.in.Path, ID: r.rep.ID, Head: bytes.TrimPrefix(head, bom), Host: r.host(), Options: r.o}
 	r.rep.Host = src.Host
 
-	f, problem := Choose(src.Head, src.Path)
+	f, problem := Choose(src.Head, first.in.Path)
 	switch {
-	case n == 0 && flow.torn != "":
-		r.rep.Problem = "nothing could be decompressed: " + flow.torn
+	case len(head) == 0 && torn != "":
+		r.rep.Problem = "nothing could be decompressed: " + torn
 		return nil
-	case n == 0:
+	case len(head) == 0:
 		r.rep.Problem = "empty"
 		return nil
 	case forced.Name != "":
@@ -97,17 +88,22 @@ func (r *reader) read(ctx context.Context) error {
 		return nil
 	}
 	r.rep.Format = f.Name
+	if r.rep.Problem = together(f, parts, forced.Name != ""); r.rep.Problem != "" {
+		return nil
+	}
 
 	r.out = outPool.Get().(*Out)
 	defer func() {
 		r.out.Reset()
 		outPool.Put(r.out)
 	}()
-	c := &cutter{flow: flow, head: head, size: r.o.ReadBytes, chunk: r.o.ChunkBytes}
+	c := &cutter{flow: first.flow, head: first.head, size: r.o.ReadBytes, chunk: r.o.ChunkBytes}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wait func() error
 	switch {
+	case f.Records != nil:
+		wait, err = r.records(ctx, f, &src, parts)
 	case f.Stream != nil:
 		wait, err = r.stream(ctx, f, &src, c)
 	case f.Lines != nil:
@@ -116,7 +112,7 @@ func (r *reader) read(ctx context.Context) error {
 		wait, err = r.parallel(ctx, f, &src, c)
 	}
 	if wait == nil {
-		return err
+		return r.problem(err)
 	}
 	if err != nil {
 		cancel()
@@ -129,6 +125,38 @@ func (r *reader) read(ctx context.Context) error {
 		return fmt.Errorf("internal: fates do not sum: %d lines, %d fates of format %s", t.Lines, t.Accounted(), f.Name)
 	}
 	return nil
+}
+
+// accountParts tells of the streams that were read: sums, and the first damage.
+func (r *reader) accountParts(parts []*part) {
+	for i, p := range parts {
+		r.rep.CompressedBytes += p.flow.from.n
+		r.rep.Bytes += p.flow.expanded
+		r.rep.Torn = cmp.Or(r.rep.Torn, p.flow.torn)
+		switch kind := p.flow.compression; {
+		case i == 0:
+			r.rep.Compression = kind
+		case kind != r.rep.Compression && len(p.head) > 0:
+			r.rep.Compression = "mixed"
+		}
+	}
+}
+
+// together says why streams can't be read as one source by a format, "" if
+// they can.
+func together(f Format, parts []*part, forced bool) string {
+	if len(parts) == 1 {
+		return ""
+	}
+	if f.Records == nil {
+		return "files of format " + f.Name + " are not read together"
+	}
+	for _, p := range parts {
+		if len(p.head) > 0 && !forced && f.Sniff(p.head[:min(len(p.head), SniffBytes)], p.in.Path) == 0 {
+			return p.in.Path + " is not of format " + f.Name
+		}
+	}
+	return ""
 }
 
 // bom is the byte order mark that some editors put before UTF-8 text.
@@ -155,14 +183,15 @@ func (r *reader) host() string {
 func (r *reader) problem(err error) error {
 	var bomb errBomb
 	var large errRecord
-	if errors.As(err, &bomb) || errors.As(err, &large) {
+	var refusal Refusal
+	if errors.As(err, &bomb) || errors.As(err, &large) || errors.As(err, &refusal) {
 		r.rep.Problem = err.Error()
 		return nil
 	}
 	return err
 }
 
-// errRecord says that a StreamDecoder found no end of a record.
+// errRecord says that a decoder found no end of a record.
 type errRecord struct{ pos int64 }
 
 func (e errRecord) Error() string {
@@ -172,7 +201,7 @@ func (e errRecord) Error() string {
 // begin makes chunk the one in hand.
 func (r *reader) begin(chunk int64) error {
 	if r.open && r.number != chunk {
-		if err := r.finish(true); err != nil {
+		if err := r.finish(!r.loose); err != nil {
 			return err
 		}
 	}
@@ -183,9 +212,9 @@ func (r *reader) begin(chunk int64) error {
 
 // room makes room for the rest of a chunk's events once an eighth of it has
 // shown how many there will be: growing by and by would leave their memory as
-// garbage several times over.
-func (r *reader) room(b *block) {
-	read := b.pos + int64(len(b.data)) - b.chunk*r.o.ChunkBytes
+// garbage several times over. end is how far the input was decoded.
+func (r *reader) room(end int64) {
+	read := end - r.number*r.o.ChunkBytes
 	if n := int64(len(r.out.Events)); !r.roomy && read > r.o.ChunkBytes/8 && n > 1<<10 {
 		r.roomy = true
 		left := max(r.o.ChunkBytes-read, 0)
@@ -249,7 +278,7 @@ func (r *reader) inOrder(ctx context.Context, dec LineDecoder, settle func(*Out)
 			return wait, err
 		}
 		decode(dec, b, r.out)
-		r.room(b)
+		r.room(b.pos + int64(len(b.data)))
 		b.free()
 	}
 	return wait, r.end(wait, settle)
@@ -296,7 +325,7 @@ func (r *reader) parallel(ctx context.Context, f Format, src *Source, c *cutter)
 			return wait, err
 		}
 		r.out.Append(&b.out.Batch)
-		r.room(b)
+		r.room(b.pos + int64(len(b.data)))
 		b.free()
 	}
 	return wait, r.end(wait, nil)

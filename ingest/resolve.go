@@ -12,13 +12,17 @@ import (
 	"strings"
 )
 
-// Input is one stream of bytes to read.
+// Input is one stream of bytes to read, or several that one format reads as one
+// source (Members; Open then gives their bytes one after the other).
 type Input struct {
-	Path      string // as found; "-" is the standard input
+	Path      string // as found; "-" is the standard input; ARCHIVE/MEMBER of a tar archive
 	Host      string // of a host=H directory above it, else Options.Host, else ""
-	ID        string // identity by which it was known when it was shorter; "": that of its head
 	Duplicate bool   // read before, in this run or an earlier one: its lines are counted, its rows dropped
+	Size      int64  // bytes as stored; 0 if unknown
+	Members   []Input
 	Open      func() (io.ReadCloser, error)
+
+	torn string // damage at which the archive that holds it ends
 }
 
 // Skip is a file that was left out, and why.
@@ -28,26 +32,31 @@ type Skip struct {
 }
 
 // Resolve turns sources into inputs, sorted by path, each once. A source is a
-// file, a directory (read with all below it), a glob or "-" for stdin. Hidden
-// files, lakes and what iopathy itself writes are left out of directories and
-// globs. A source that does not exist, or a glob without a match, is an error.
+// file, a directory (read with all below it), a glob or "-" for stdin. A tar
+// archive, compressed or not, is a directory of its members. Hidden files,
+// lakes and what iopathy itself writes are left out of directories, archives and
+// globs. Files that one format reads together (Format.Group) become one input.
+// A source that does not exist, or a glob without a match, is an error.
 func Resolve(sources []string, stdin io.Reader, o Options) ([]Input, []Skip, error) {
-	f := finder{host: o.Host, seen: make(map[string]bool)}
+	o = o.filled()
+	f := finder{o: o, seen: make(map[string]bool)}
 	for _, s := range sources {
 		if err := f.source(s, stdin); err != nil {
 			return nil, nil, err
 		}
 	}
+	f.inputs = grouped(f.inputs, o)
 	slices.SortFunc(f.inputs, func(a, b Input) int { return strings.Compare(a.Path, b.Path) })
 	slices.SortFunc(f.skips, func(a, b Skip) int { return strings.Compare(a.Path, b.Path) })
 	return f.inputs, slices.Compact(f.skips), nil
 }
 
 type finder struct {
-	host   string
-	inputs []Input
-	skips  []Skip
-	seen   map[string]bool
+	o        Options
+	inputs   []Input
+	skips    []Skip
+	seen     map[string]bool
+	unpacked unpacked
 }
 
 func (f *finder) source(s string, stdin io.Reader) error {
@@ -55,10 +64,15 @@ func (f *finder) source(s string, stdin io.Reader) error {
 		if stdin == nil {
 			return errors.New("ingest: source -: there is no standard input")
 		}
-		if !f.seen[s] {
-			f.seen[s] = true
-			f.inputs = append(f.inputs, Input{Path: s, Host: f.host, Open: once(stdin)})
+		if f.seen[s] {
+			return nil
 		}
+		f.seen[s] = true
+		in := Input{Path: s, Host: f.o.Host}
+		if ok, err := f.expandPipe(&in, stdin); ok || err != nil {
+			return err
+		}
+		f.inputs = append(f.inputs, in)
 		return nil
 	}
 	info, err := os.Stat(s)
@@ -66,8 +80,7 @@ func (f *finder) source(s string, stdin io.Reader) error {
 	case err == nil && info.IsDir():
 		return f.walk(s)
 	case err == nil:
-		f.add(s)
-		return nil
+		return f.add(s, info)
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("ingest: source: %w", err)
 	case !strings.ContainsAny(s, `*?[`):
@@ -91,7 +104,9 @@ func (f *finder) source(s string, stdin io.Reader) error {
 			}
 			continue
 		}
-		f.found(m)
+		if err := f.found(m); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -106,7 +121,7 @@ func (f *finder) walk(dir string) error {
 		case err != nil:
 			return err
 		case !d.IsDir():
-			f.found(path)
+			return f.found(path)
 		case path != root && hidden(path):
 			f.skips = append(f.skips, Skip{path, "hidden"})
 			return filepath.SkipDir
@@ -124,10 +139,12 @@ func (f *finder) walk(dir string) error {
 
 // found adds a file that nobody named, or says why it is left out. A link to a
 // file is a file; one to a directory may be a loop.
-func (f *finder) found(path string) {
+func (f *finder) found(path string) error {
 	reason := leftOut(path)
+	var info fs.FileInfo
 	if reason == "" {
-		info, err := os.Stat(path)
+		var err error
+		info, err = os.Stat(path)
 		switch {
 		case err != nil:
 			reason = "a link to nothing"
@@ -139,22 +156,31 @@ func (f *finder) found(path string) {
 	}
 	if reason != "" {
 		f.skips = append(f.skips, Skip{path, reason})
-		return
+		return nil
 	}
-	f.add(path)
+	return f.add(path, info)
 }
 
-func (f *finder) add(path string) {
+// add adds a file, or the members of an archive. What is no regular file, a
+// named pipe for one, can be read but once and is not looked at here.
+func (f *finder) add(path string, info fs.FileInfo) error {
 	path = filepath.Clean(path)
 	if f.seen[path] {
-		return
+		return nil
 	}
 	f.seen[path] = true
 	in := Input{Path: path, Host: hostOf(path), Open: func() (io.ReadCloser, error) { return os.Open(path) }}
 	if in.Host == "" {
-		in.Host = f.host
+		in.Host = f.o.Host
+	}
+	if info.Mode().IsRegular() {
+		in.Size = info.Size()
+		if ok, err := f.expand(in); ok || err != nil {
+			return err
+		}
 	}
 	f.inputs = append(f.inputs, in)
+	return nil
 }
 
 // hostOf is the host that the last host=H directory of a path names.

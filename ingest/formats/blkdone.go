@@ -59,6 +59,7 @@ func (p *blkPairs) event(i int32, offset, size int64, r *blkRecord, out *ingest.
 	e.Host = out.Names.InternString(p.host)
 	e.Device = out.Names.InternString(p.devs[io.dev].name)
 	e.Comm = out.Names.InternString(io.comm)
+	e.Cgroup = out.Names.InternString(p.cgroupName(io.cgroup))
 	out.Count(ingest.FateEvent, "", int64(io.lines))
 	out.Event(e)
 	p.table.remove(i)

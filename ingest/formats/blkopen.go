@@ -32,6 +32,7 @@ type blkIO struct {
 	queued   int64  // Q of the earliest bio, or blkUnknown
 	issued   int64  // first D, or blkUnknown
 	reissued int64  // last D
+	cgroup   uint64
 	comm     string
 	dev      int32 // index in blkPairs.devs
 	pid      int32

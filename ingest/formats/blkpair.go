@@ -61,6 +61,7 @@ type blkPairs struct {
 	index                  map[uint32]int32
 	dev                    int32 // device of the last record
 	comms                  map[string]string
+	cgroups                map[uint64]string
 	remaps                 map[uint64]bool
 	unseen                 [blkUnseen]blkDone
 	ending                 [blkSequences]blkDone
@@ -88,7 +89,7 @@ type blkDone struct {
 func newBlkPairs(host string) *blkPairs {
 	return &blkPairs{
 		host: host, table: newBlkTable(), index: make(map[uint32]int32),
-		comms: make(map[string]string), remaps: make(map[uint64]bool), limit: blkOpenLimit,
+		comms: make(map[string]string), remaps: make(map[uint64]bool), cgroups: make(map[uint64]string), limit: blkOpenLimit,
 	}
 }
 

@@ -29,6 +29,7 @@ type blkRecord struct {
 	Sector  uint64       // first sector, below blkMaxSector; any where Sectors is 0
 	Sectors uint64       // 0: no data (a flush, the end of a flush sequence)
 	Other   uint64       // X: first sector of the second part; A: sector before the remap
+	Cgroup  uint64       // id of the control group; 0 if unknown
 	Dev     uint32       // major<<20 | minor
 	From    uint32       // A: device before the remap
 	PID     int32        // ingest.Missing if unknown

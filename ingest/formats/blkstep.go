@@ -1,6 +1,8 @@
 package formats
 
 import (
+	"strconv"
+
 	"github.com/iopathy/iopathy/ingest"
 )
 
@@ -30,7 +32,7 @@ func (p *blkPairs) room(keep int32, out *ingest.Out) {
 func (p *blkPairs) fresh(d int32, r *blkRecord, state blkState) blkIO {
 	return blkIO{
 		sector: r.Sector, sectors: r.Sectors, queued: blkUnknown, issued: blkUnknown, reissued: blkUnknown,
-		comm: p.comm(r.Comm), dev: d, pid: r.PID, lines: 1, op: r.Op, flags: r.Flags, state: state,
+		cgroup: r.Cgroup, comm: p.comm(r.Comm), dev: d, pid: r.PID, lines: 1, op: r.Op, flags: r.Flags, state: state,
 	}
 }
 
@@ -47,6 +49,22 @@ func (p *blkPairs) comm(b []byte) string {
 	}
 	s := string(b)
 	p.comms[s] = s
+	return s
+}
+
+// cgroupName is the name of a control group of which only the id is known.
+func (p *blkPairs) cgroupName(id uint64) string {
+	if id == 0 {
+		return ""
+	}
+	if s, ok := p.cgroups[id]; ok {
+		return s
+	}
+	if len(p.cgroups) >= blkComms {
+		clear(p.cgroups)
+	}
+	s := "cgroup:" + strconv.FormatUint(id, 10)
+	p.cgroups[id] = s
 	return s
 }
 
@@ -132,7 +150,7 @@ func (p *blkPairs) join(i, j int32, out *ingest.Out) {
 	t := &p.table
 	a, b := &t.ios[i], &t.ios[j]
 	if a.queued != blkUnknown && b.queued != blkUnknown && b.queued < a.queued {
-		a.queued, a.pid, a.comm, a.flags = b.queued, b.pid, b.comm, b.flags
+		a.queued, a.pid, a.comm, a.cgroup, a.flags = b.queued, b.pid, b.comm, b.cgroup, b.flags
 	}
 	if a.err == 0 {
 		a.err = b.err

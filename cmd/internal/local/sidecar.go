@@ -22,7 +22,7 @@ type deviceNames map[string]string
 func sidecars(inputs []ingest.Input) (logs []ingest.Input, names map[string]deviceNames, skips []ingest.Skip) {
 	names = map[string]deviceNames{}
 	for _, in := range inputs {
-		if in.Path != "-" && size(in.Path) <= sidecarBytes {
+		if in.Path != "-" && in.Size <= sidecarBytes {
 			if found := namesIn(in); len(found) > 0 {
 				dir := filepath.Dir(in.Path)
 				if names[dir] == nil {

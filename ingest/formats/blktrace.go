@@ -1,0 +1,469 @@
+package formats
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/iopathy/iopathy/ingest"
+)
+
+// Blktrace is the binary records of the kernel's block layer tracer, as
+// blktrace(8) and the ftrace tracer blk write them, a file for each CPU, and as
+// blkparse -d merges them.
+var Blktrace = ingest.Register(ingest.Format{
+	Name:  "blktrace",
+	Doc:   "binary of blktrace(8), DEVICE.blktrace.CPU read together, and of blkparse -d",
+	Kind:  ingest.KindQ2C,
+	Needs: "the epoch of the first record where the trace holds no TIMESTAMP (start_ns; without it times stay relative, from 1970); the host",
+	Lacks: "host, device name (numbers only), queue depth, file; secure erase and zone operations in version 7; " +
+		"what the tracer dropped leaves no mark but halves of I/Os",
+	Sniff:   sniffBlktrace,
+	Group:   blktraceGroup,
+	Records: func(src *ingest.Source) (ingest.RecordsDecoder, error) { return newBlktrace(src) },
+})
+
+// blkMagic is the upper three bytes of a record's first word; the lowest is the
+// version of the layout.
+const blkMagic = 0x65617400
+
+// blkLayout is how the records of one file are written: version 7 is struct
+// blk_io_trace of 48 bytes, version 8 blk_io_trace2 of 64, both in the byte
+// order of the host (linux/include/uapi/linux/blktrace_api.h). Payload follows.
+type blkLayout struct {
+	version int
+	big     bool
+}
+
+func (l blkLayout) header() int {
+	if l.version == 8 {
+		return 64
+	}
+	return 48
+}
+
+// blkLayoutOf reads the layout off a record's first bytes.
+func blkLayoutOf(b []byte) (l blkLayout, ok bool) {
+	if len(b) < 4 {
+		return l, false
+	}
+	switch {
+	case binary.LittleEndian.Uint32(b)&^0xff == blkMagic:
+		return blkLayout{version: int(b[0])}, true
+	case binary.BigEndian.Uint32(b)&^0xff == blkMagic:
+		return blkLayout{version: int(b[3]), big: true}, true
+	}
+	return l, false
+}
+
+// sniffBlktrace goes by the first record's magic. Of versions that are not
+// known it is as sure, so that they are refused by name; those could be text
+// (version 9 is a tab), but a record has zeros in it.
+func sniffBlktrace(head []byte, _ string) int {
+	l, ok := blkLayoutOf(head)
+	if ok && (l.version == 7 || l.version == 8 || bytes.IndexByte(head[:min(len(head), 48)], 0) >= 0) {
+		return 2
+	}
+	return 0
+}
+
+// blktraceGroup joins DEVICE.blktrace.0, DEVICE.blktrace.1, ... of a directory.
+func blktraceGroup(path string) string {
+	packed := ""
+	switch ext := filepath.Ext(path); ext {
+	case ".gz", ".zst", ".xz", ".bz2", ".lz4":
+		packed = ext
+	}
+	plain := strings.TrimSuffix(path, packed)
+	cpu := filepath.Ext(plain)
+	base := strings.TrimSuffix(plain, cpu)
+	if len(cpu) < 2 || strings.Trim(cpu[1:], "0123456789") != "" || filepath.Ext(base) != ".blktrace" {
+		return ""
+	}
+	return base + ".*" + packed
+}
+
+// Records of a trace: the low half of the action, and bits of the high half.
+const (
+	blkActionCgroup = 1 << 8
+	blkLastAction   = 19 // zone unplug
+
+	blkTCWrite   = 1 << 1
+	blkTCFlush   = 1 << 2
+	blkTCSync    = 1 << 3
+	blkTCPC      = 1 << 9
+	blkTCNotify  = 1 << 10
+	blkTCAhead   = 1 << 11
+	blkTCMeta    = 1 << 12
+	blkTCDiscard = 1 << 13
+	blkTCFUA     = 1 << 15
+
+	blkTCZoneAppend = 1 << 16        // from version 8 on
+	blkTCZones      = 0x1f << 17     // reset, reset all, finish, open, close
+	blkNotifyTask   = 0              // payload: the name of the task pid
+	blkNotifyTime   = 1              // payload: seconds and nanoseconds of the epoch
+	blkTasks        = 1 << 17        // names kept of one input
+	blkLatest       = int64(1) << 62 // bound of a stamp, a century and a half
+)
+
+// blkActions are the block layer's actions by their numbers; the others (plug,
+// unplug, abort, driver data, zone plug) tell nothing of one I/O.
+var blkActions = [blkLastAction + 1]blkAction{
+	1: blkQueue, 2: blkBackMerge, 3: blkFrontMerge, 4: blkGet, 5: blkSleep, 6: blkRequeue, 7: blkIssue, 8: blkComplete,
+	12: blkInsert, 13: blkSplit, 14: blkBounce, 15: blkRemap,
+}
+
+// blktrace decodes the members of one trace.
+type blktrace struct {
+	pairs   *blkPairs
+	members []blkMember
+	stamp   int64 // a stamp of the trace and its epoch
+	epoch   int64
+	tasks   map[int32][]byte
+	lastPID int32
+	last    []byte // the name of lastPID
+	rec     blkRecord
+	swapped [64]byte
+}
+
+// blkMember is one file of a trace.
+type blkMember struct {
+	blkLayout
+	magic [4]byte
+	time  int64 // stamp of the last record
+	lost  bool  // what follows it is no record
+}
+
+// newBlktrace looks through the heads of all members for what may stand in any:
+// the epoch, the first stamp, the names of tasks that queued before they were
+// told of.
+func newBlktrace(src *ingest.Source) (*blktrace, error) {
+	d := &blktrace{
+		pairs: newBlkPairs(src.Host), members: make([]blkMember, len(src.Heads)), tasks: make(map[int32][]byte),
+		epoch: src.Options.StartNS, lastPID: -1,
+	}
+	first, known := int64(math.MaxInt64), int64(math.MaxInt64)
+	var epoch int64
+	for i, head := range src.Heads {
+		m := &d.members[i]
+		m.blkLayout = blkLayout{version: 7}
+		if l, ok := blkLayoutOf(head); ok {
+			if l.version != 7 && l.version != 8 {
+				return nil, ingest.Refusal(fmt.Sprintf("blktrace: records of version %d; 7 and 8 are known", l.version))
+			}
+			m.blkLayout = l
+		}
+		binary.LittleEndian.PutUint32(m.magic[:], blkMagic|uint32(m.version))
+		if m.big {
+			slices.Reverse(m.magic[:])
+		}
+		for n := m.header(); len(head) >= n && [4]byte(head) == m.magic; {
+			h := d.fields(m, head)
+			size := n + h.payload
+			if len(head) < size {
+				break
+			}
+			switch payload := h.body(head[n:size]); {
+			case h.time < 0:
+			case h.tc&blkTCNotify == 0:
+				first = min(first, h.time)
+			case h.action == blkNotifyTask:
+				if _, ok := d.tasks[h.pid]; !ok {
+					d.task(h.pid, payload)
+				}
+			case h.action == blkNotifyTime && len(payload) >= 8 && h.time < known:
+				known = h.time
+				epoch = int64(m.uint32(payload))*1e9 + int64(m.uint32(payload[4:]))
+			}
+			head = head[size:]
+		}
+	}
+	switch {
+	case known != math.MaxInt64:
+		d.stamp, d.epoch = known, epoch
+	case first != math.MaxInt64:
+		d.stamp = first
+	}
+	return d, nil
+}
+
+func (l blkLayout) uint32(b []byte) uint32 {
+	if l.big {
+		return binary.BigEndian.Uint32(b)
+	}
+	return binary.LittleEndian.Uint32(b)
+}
+
+func (l blkLayout) uint64(b []byte) uint64 {
+	if l.big {
+		return binary.BigEndian.Uint64(b)
+	}
+	return binary.LittleEndian.Uint64(b)
+}
+
+// blkHeader is the fields of one record, whatever its layout.
+type blkHeader struct {
+	time    int64 // -1: beyond all sense
+	sector  uint64
+	bytes   uint32
+	tc      uint32 // the high half of the action
+	action  uint16 // the low half, without the bit for a cgroup
+	cgroup  bool   // the payload begins with the id of a cgroup
+	pid     int32  // -1: beyond all sense
+	device  uint32
+	errno   uint16
+	payload int // bytes
+}
+
+// body is the payload without the id of the cgroup.
+func (h *blkHeader) body(payload []byte) []byte {
+	if h.cgroup {
+		return payload[min(8, len(payload)):]
+	}
+	return payload
+}
+
+// fields reads the record that data begins with.
+func (d *blktrace) fields(m *blkMember, data []byte) (h blkHeader) {
+	b := data[:m.header()]
+	if m.big {
+		b = d.swap(m, b)
+	}
+	le := binary.LittleEndian
+	var action uint64
+	h.time, h.sector, h.bytes = int64(le.Uint64(b[8:])), le.Uint64(b[16:]), le.Uint32(b[24:])
+	if m.version == 8 {
+		h.pid, action, h.device = int32(le.Uint32(b[28:])), le.Uint64(b[32:]), le.Uint32(b[40:])
+		h.errno, h.payload = le.Uint16(b[48:]), int(le.Uint16(b[50:]))
+	} else {
+		action, h.pid, h.device = uint64(le.Uint32(b[28:])), int32(le.Uint32(b[32:])), le.Uint32(b[36:])
+		h.errno, h.payload = le.Uint16(b[44:]), int(le.Uint16(b[46:]))
+	}
+	h.tc, h.action, h.cgroup = uint32(action>>16), uint16(action)&^blkActionCgroup, action&blkActionCgroup != 0
+	if h.time < 0 || h.time >= blkLatest {
+		h.time = -1
+	}
+	h.pid = max(h.pid, -1)
+	return h
+}
+
+// swap gives a big endian header in little endian.
+func (d *blktrace) swap(m *blkMember, b []byte) []byte {
+	be, le, to := binary.BigEndian, binary.LittleEndian, d.swapped[:len(b)]
+	word := func(at int) { le.PutUint32(to[at:], be.Uint32(b[at:])) }
+	long := func(at int) { le.PutUint64(to[at:], be.Uint64(b[at:])) }
+	half := func(at int) { le.PutUint16(to[at:], be.Uint16(b[at:])) }
+	long(8)
+	long(16)
+	word(24)
+	word(28)
+	if m.version == 8 {
+		long(32)
+		word(40)
+		half(48)
+		half(50)
+		return to
+	}
+	word(32)
+	word(36)
+	half(44)
+	half(46)
+	return to
+}
+
+// Time gives the stamp of a member's next record.
+func (d *blktrace) Time(member int, data []byte) (int64, bool) {
+	m := &d.members[member]
+	if m.lost {
+		return m.time, len(data) > 0
+	}
+	if len(data) < m.header() {
+		return 0, false
+	}
+	if t := int64(m.uint64(data[8:])); [4]byte(data) == m.magic && t >= 0 && t < blkLatest {
+		return t, true
+	}
+	return m.time, true
+}
+
+func (d *blktrace) Decode(run ingest.Run, out *ingest.Out) (took int) {
+	m := &d.members[run.Member]
+	size, start := m.header(), out.Position
+	for took < run.Room {
+		data := run.Data[took:]
+		out.Position = start + int64(took)
+		if m.lost || len(data) >= size && [4]byte(data) != m.magic {
+			n := d.skip(m, data, run.Room-took, run.Final, out)
+			if n == 0 && m.lost {
+				break
+			}
+			took += n
+			continue
+		}
+		if len(data) < size {
+			break
+		}
+		h := d.fields(m, data)
+		if h.time > run.Until {
+			break
+		}
+		n := size + h.payload
+		if len(data) < n {
+			break
+		}
+		out.Tally.Lines++
+		d.record(m, &h, data[:size], data[size:n], out)
+		m.time = max(h.time, m.time)
+		out.Lineno++
+		took += n
+	}
+	return took
+}
+
+// skip passes over what is no record, up to the end of the chunk. It has one
+// fate, in however many parts it comes.
+func (d *blktrace) skip(m *blkMember, data []byte, room int, final bool, out *ingest.Out) int {
+	if !m.lost {
+		m.lost = true
+		out.Tally.Lines++
+		out.Reject(data[:m.header()], "bad-magic")
+		out.Lineno++
+	}
+	n := len(data)
+	if i := bytes.Index(data, m.magic[:]); i >= 0 && i <= room {
+		m.lost = false
+		return i
+	} else if i < 0 && !final {
+		n = max(n-len(m.magic)+1, 0)
+	}
+	return min(n, room)
+}
+
+// blkBadPayload is a reject, beside those of the text.
+const blkBadPayload = "bad-payload"
+
+// record takes one record.
+func (d *blktrace) record(m *blkMember, h *blkHeader, text, payload []byte, out *ingest.Out) {
+	var cgroup uint64
+	if h.cgroup && len(payload) >= 8 {
+		cgroup = m.uint64(payload)
+	}
+	payload = h.body(payload)
+	if h.tc&blkTCNotify != 0 {
+		if h.action == blkNotifyTask {
+			d.task(h.pid, payload)
+		}
+		out.Note()
+		return
+	}
+	if h.action > blkLastAction {
+		out.Reject(text, blkBadAction)
+		return
+	}
+	action := blkActions[h.action]
+	if action == blkNone {
+		out.Note()
+		return
+	}
+	time := d.epoch + (h.time - d.stamp)
+	if h.time < 0 || time < 0 {
+		out.Reject(text, blkBadTime)
+		return
+	}
+	if h.pid < 0 {
+		out.Reject(text, blkBadPID)
+		return
+	}
+	d.rec = blkRecord{
+		TimeNS: time, Sector: h.sector, Sectors: uint64(h.bytes >> 9), Dev: h.device, PID: h.pid, Action: action,
+		Cgroup: cgroup, Text: text,
+	}
+	r := &d.rec
+	d.kind(h, r)
+	switch action {
+	case blkQueue, blkGet, blkInsert, blkIssue:
+		r.Comm = d.name(h.pid)
+	case blkComplete, blkRequeue:
+		r.Error = blkErrno(int64(h.errno))
+	case blkSplit:
+		if len(payload) < 8 {
+			out.Reject(text, blkBadPayload)
+			return
+		}
+		r.Other = binary.BigEndian.Uint64(payload)
+	case blkRemap: // big endian on every host
+		if len(payload) < 16 {
+			out.Reject(text, blkBadPayload)
+			return
+		}
+		r.From, r.Other = binary.BigEndian.Uint32(payload), binary.BigEndian.Uint64(payload[8:])
+	}
+	if h.tc&blkTCPC != 0 {
+		r.Pass, r.Other, r.Sector, r.Sectors = true, uint64(h.bytes), 0, 0
+	} else if r.Sectors > 0 && (r.Sector > blkMaxSector || r.Sectors > blkMaxSector-r.Sector) || action == blkSplit && r.Other > blkMaxSector {
+		out.Reject(text, blkBadSector)
+		return
+	}
+	d.pairs.Add(r, out)
+}
+
+// kind reads operation and flags as blkparse does: a discard first, else a
+// write, else a read if there is data.
+func (d *blktrace) kind(h *blkHeader, r *blkRecord) {
+	switch {
+	case h.tc&blkTCDiscard != 0:
+		r.Op = ingest.OpDiscard
+	case h.tc&blkTCZones != 0:
+		r.Op = ingest.OpOther
+	case h.tc&(blkTCWrite|blkTCZoneAppend) != 0:
+		r.Op = ingest.OpWrite
+	case h.bytes != 0:
+		r.Op = ingest.OpRead
+	default:
+		r.Op = ingest.OpOther
+	}
+	if h.tc&blkTCFlush != 0 {
+		r.Flags |= ingest.FlagPreflush
+		if r.Sectors == 0 && r.Action != blkSplit {
+			r.Op = ingest.OpFlush
+		}
+	}
+	if h.tc&blkTCFUA != 0 {
+		r.Flags |= ingest.FlagFUA
+	}
+	if h.tc&blkTCAhead != 0 {
+		r.Flags |= ingest.FlagReadahead
+	}
+	if h.tc&blkTCSync != 0 {
+		r.Flags |= ingest.FlagSync
+	}
+	if h.tc&blkTCMeta != 0 {
+		r.Flags |= ingest.FlagMeta
+	}
+}
+
+// task keeps the name of a task.
+func (d *blktrace) task(pid int32, payload []byte) {
+	name, _, _ := bytes.Cut(payload[:min(16, len(payload))], []byte{0})
+	if pid < 0 || len(name) == 0 {
+		return
+	}
+	if _, ok := d.tasks[pid]; !ok && len(d.tasks) >= blkTasks {
+		clear(d.tasks)
+	}
+	d.tasks[pid] = bytes.Clone(name)
+	d.lastPID = -1
+}
+
+func (d *blktrace) name(pid int32) []byte {
+	if pid != d.lastPID {
+		d.lastPID, d.last = pid, d.tasks[pid]
+	}
+	return d.last
+}
+
+func (d *blktrace) End(out *ingest.Out) { d.pairs.End(out) }

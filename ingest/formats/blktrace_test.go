@@ -1,0 +1,424 @@
+package formats
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/iopathy/iopathy/ingest"
+)
+
+// blkRaw is one record to write; payload comes behind the cgroup's id, if there
+// is one.
+type blkRaw struct {
+	time, sector uint64
+	bytes        uint32
+	action       uint64
+	pid, dev     uint32
+	errno        uint16
+	cgroup       uint64
+	payload      []byte
+}
+
+// blkBytes writes records in a layout.
+func blkBytes(l blkLayout, records ...blkRaw) []byte {
+	var out []byte
+	var o binary.AppendByteOrder = binary.LittleEndian
+	if l.big {
+		o = binary.BigEndian
+	}
+	for i, r := range records {
+		payload := r.payload
+		if r.cgroup != 0 {
+			payload = append(o.AppendUint64(nil, r.cgroup), payload...)
+			r.action |= blkActionCgroup
+		}
+		out = o.AppendUint32(out, blkMagic|uint32(l.version))
+		out = o.AppendUint32(out, uint32(i))
+		out = o.AppendUint64(out, r.time)
+		out = o.AppendUint64(out, r.sector)
+		out = o.AppendUint32(out, r.bytes)
+		if l.version == 8 {
+			out = o.AppendUint32(out, r.pid)
+			out = o.AppendUint64(out, r.action)
+		} else {
+			out = o.AppendUint32(out, uint32(r.action))
+			out = o.AppendUint32(out, r.pid)
+		}
+		out = o.AppendUint32(out, r.dev)
+		out = o.AppendUint32(out, 0)
+		out = o.AppendUint16(out, r.errno)
+		out = o.AppendUint16(out, uint16(len(payload)))
+		if l.version == 8 {
+			out = append(out, make([]byte, 12)...)
+		}
+		out = append(out, payload...)
+	}
+	return out
+}
+
+// The actions of records, by blkparse's letters, for a write with data; what
+// else they are is added.
+const (
+	rawQ = 1 | (blkTCWrite|1<<4|1<<8)<<16
+	rawM = 2 | (blkTCWrite|1<<4|1<<8)<<16
+	rawG = 4 | (blkTCWrite|1<<4|1<<8)<<16
+	rawD = 7 | (blkTCWrite|1<<6|1<<8)<<16
+	rawC = 8 | (blkTCWrite|1<<7|1<<8)<<16
+	rawP = 9 | (1<<4|1<<8)<<16
+	rawX = 13 | (blkTCWrite|1<<4|1<<8)<<16
+	rawA = 15 | (blkTCWrite|1<<4|1<<8)<<16
+
+	rawRead   = (blkTCWrite ^ 1) << 16 // by exclusive or: a read, not a write
+	rawFlush  = blkTCFlush << 16
+	rawSync   = blkTCSync << 16
+	rawNotify = blkTCNotify << 16
+)
+
+const blkSDB = 8<<20 | 16
+
+func rawName(pid uint32, name string) blkRaw {
+	return blkRaw{pid: pid, action: rawNotify | blkNotifyTask, payload: append([]byte(name), make([]byte, 16-len(name))...)}
+}
+
+func rawTime(l blkLayout, time uint64, sec, nsec uint32) blkRaw {
+	var o binary.AppendByteOrder = binary.LittleEndian
+	if l.big {
+		o = binary.BigEndian
+	}
+	return blkRaw{time: time, action: rawNotify | blkNotifyTime, payload: o.AppendUint32(o.AppendUint32(nil, sec), nsec)}
+}
+
+func be64(v ...uint64) (b []byte) {
+	for _, x := range v {
+		b = binary.BigEndian.AppendUint64(b, x)
+	}
+	return b
+}
+
+// rawTour is one of each thing that a trace may hold.
+func rawTour(l blkLayout) []blkRaw {
+	const dm = 253 << 20
+	at := func(ms uint64) uint64 { return 5_000_000_000 + ms*1_000_000 }
+	return []blkRaw{
+		rawTime(l, at(0), 1_700_000_000, 250_000_000),
+		rawName(77, "postgres"),
+		{time: at(1), sector: 800, bytes: 4096, action: rawQ ^ rawRead | rawSync, pid: 77, dev: blkSDB, cgroup: 4242},
+		{time: at(1), sector: 800, bytes: 4096, action: rawG ^ rawRead | rawSync, pid: 77, dev: blkSDB, cgroup: 4242},
+		{time: at(1), action: rawP, pid: 77, dev: blkSDB},
+		{time: at(1), action: rawNotify | 2, cgroup: 1, payload: []byte("cfq message")},
+		{time: at(3), sector: 800, bytes: 4096, action: rawD ^ rawRead | rawSync, pid: 12, dev: blkSDB},
+		{time: at(9), sector: 800, bytes: 4096, action: rawC ^ rawRead | rawSync, dev: blkSDB, errno: 1<<16 - 61},
+		// A bio of the stacked device, mapped, merged with its neighbour, written.
+		{time: at(10), sector: 100, bytes: 8192, action: rawQ, pid: 78, dev: dm},
+		{time: at(10), sector: 1100, bytes: 8192, action: rawA, pid: 78, dev: blkSDB, payload: append(be64(dm<<32|blkSDB), be64(100)...)},
+		{time: at(10), sector: 1100, bytes: 8192, action: rawQ, pid: 78, dev: blkSDB},
+		{time: at(10), sector: 1100, bytes: 8192, action: rawG, pid: 78, dev: blkSDB},
+		{time: at(11), sector: 1116, bytes: 4096, action: rawQ, pid: 78, dev: blkSDB},
+		{time: at(11), sector: 1116, bytes: 4096, action: rawM, pid: 78, dev: blkSDB},
+		{time: at(12), sector: 1100, bytes: 12288, action: rawD, pid: 78, dev: blkSDB},
+		{time: at(14), sector: 1100, bytes: 12288, action: rawC, dev: blkSDB},
+		{time: at(14), sector: 100, bytes: 8192, action: rawC, dev: dm},
+		// A bio that is cut in two.
+		{time: at(20), sector: 2000, bytes: 8192, action: rawQ, pid: 77, dev: blkSDB},
+		{time: at(20), sector: 2000, bytes: 8192, action: rawX, pid: 77, dev: blkSDB, payload: be64(2008)},
+		{time: at(20), sector: 2000, bytes: 4096, action: rawD, pid: 77, dev: blkSDB},
+		{time: at(20), sector: 2008, bytes: 4096, action: rawD, pid: 77, dev: blkSDB},
+		{time: at(21), sector: 2008, bytes: 4096, action: rawC, dev: blkSDB},
+		{time: at(22), sector: 2000, bytes: 4096, action: rawC, dev: blkSDB},
+		// A flush without data.
+		{time: at(30), action: rawQ&^(blkTCWrite<<16) | rawFlush | rawSync, pid: 77, dev: blkSDB},
+		{time: at(30), action: rawD&^(blkTCWrite<<16) | rawFlush, pid: 12, dev: blkSDB},
+		{time: at(35), action: rawC&^(blkTCWrite<<16) | rawFlush, dev: blkSDB},
+		// A pass-through command, and a discard that never ends.
+		{time: at(40), bytes: 36, action: rawD&^(1<<8<<16) ^ rawRead | blkTCPC<<16, pid: 5, dev: blkSDB, payload: []byte{0x12, 0, 0, 0, 36, 0}},
+		{time: at(41), bytes: 36, action: rawC&^(1<<8<<16) ^ rawRead | blkTCPC<<16, dev: blkSDB},
+		{time: at(50), sector: 4096, bytes: 1 << 20, action: rawQ | blkTCDiscard<<16, pid: 77, dev: blkSDB},
+		{time: at(51), sector: 4096, bytes: 1 << 20, action: rawD | blkTCDiscard<<16, pid: 77, dev: blkSDB},
+	}
+}
+
+// blkFixtures are the logs of testdata/blktrace, which hold bytes that nobody
+// can read.
+func blkFixtures() map[string][]byte {
+	le7, be8 := blkLayout{version: 7}, blkLayout{version: 8, big: true}
+	whole := blkBytes(le7, rawTour(le7)...)
+	pair := func(t, sector uint64) []blkRaw {
+		return []blkRaw{
+			{time: t, sector: sector, bytes: 512, action: rawD, pid: 9, dev: blkSDB},
+			{time: t + 1000, sector: sector, bytes: 512, action: rawC, dev: blkSDB},
+		}
+	}
+	dirt := slices.Concat(
+		blkBytes(le7, pair(1000, 8)...),
+		[]byte("this is no record, however long it may go on before the next one comes at last"),
+		blkBytes(le7, slices.Concat(pair(5000, 16), []blkRaw{
+			{time: 6000, action: 20 | 1<<24, dev: blkSDB},                                                   // no such action
+			{time: 1 << 63, sector: 1, bytes: 512, action: rawQ, dev: blkSDB},                               // no such time
+			{time: 7000, sector: 1, bytes: 512, action: rawQ, pid: 1 << 31, dev: blkSDB},                    // no such task
+			{time: 7000, sector: 1 << 60, bytes: 512, action: rawQ, dev: blkSDB},                            // no such place
+			{time: 7000, sector: 1, bytes: 512, action: rawX, dev: blkSDB, payload: []byte{1, 2}},           // too short
+			{time: 7000, sector: 1, bytes: 512, action: rawA, dev: blkSDB, payload: make([]byte, 15)},       // too short
+			{time: 7000, sector: 1, bytes: 512, action: rawX, dev: blkSDB, payload: be64(1 << 60)},          // no such place
+			{time: 7000, action: rawNotify | blkNotifyTask, pid: 9},                                         // no name
+			{time: 7000, action: rawNotify | blkNotifyTime, payload: []byte{1}},                             // no time
+			{time: 7000, sector: 24, bytes: 4096, action: rawQ, dev: blkSDB, cgroup: 1, payload: []byte{3}}, // too much
+		})...),
+		blkBytes(blkLayout{version: 8}, pair(8000, 32)...), // another version
+		blkBytes(le7, pair(9000, 40)...),
+		blkBytes(le7, pair(10000, 48)...)[:60], // torn
+	)
+	return map[string][]byte{
+		"tour-7-little": whole,
+		"tour-8-big":    blkBytes(be8, rawTour(be8)...),
+		"dirt":          dirt,
+	}
+}
+
+func TestBlktraceFixtures(t *testing.T) {
+	for name, data := range blkFixtures() {
+		path := filepath.Join("testdata", "blktrace", name+".log")
+		if *update {
+			if err := os.WriteFile(path, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%s is not what is written here (%v); -update writes it", path, err)
+		}
+	}
+}
+
+// rowsOf is dumped rows without what depends on the layout: where they stand.
+func rowsOf(rows string) string {
+	var b strings.Builder
+	for line := range strings.Lines(rows) {
+		row, _, _ := strings.Cut(line, " @")
+		b.WriteString(row + "\n")
+	}
+	return b.String()
+}
+
+func TestBlktraceLayouts(t *testing.T) {
+	var want string
+	for i, l := range []blkLayout{{7, false}, {7, true}, {8, false}, {8, true}} {
+		s := sample{path: "sdb.blktrace.0", data: blkBytes(l, rawTour(l)...), o: ingest.Options{Host: "h"}}
+		got := read(t, s, 1, nil)
+		if rows := rowsOf(got.rows); i == 0 {
+			want = rows
+		} else if rows != want {
+			t.Errorf("%+v: %s", l, firstDifference(want, rows))
+		}
+		if got.rep.Format != "blktrace" || got.rep.FirstNS != 1_700_000_000_251_000_000 {
+			t.Errorf("%+v: read as %q from %d on", l, got.rep.Format, got.rep.FirstNS)
+		}
+	}
+	for _, version := range []int{1, 6, 9} {
+		l := blkLayout{version: version}
+		got := read(t, sample{path: "x", data: blkBytes(l, rawTour(l)...)}, 1, nil)
+		if !strings.Contains(got.rep.Problem, "7 and 8 are known") || got.rep.Events != 0 {
+			t.Errorf("version %d: %q", version, got.rep.Problem)
+		}
+	}
+}
+
+func TestBlktraceGroup(t *testing.T) {
+	check := func(path, want string) {
+		t.Helper()
+		if got := blktraceGroup(path); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	check("a/sdb.blktrace.0", "a/sdb.blktrace.*")
+	check("a/sdb.blktrace.12", "a/sdb.blktrace.*")
+	check("sdb.blktrace.0.gz", "sdb.blktrace.*.gz")
+	check("nvme0n1.blktrace.3.zst", "nvme0n1.blktrace.*.zst")
+	for _, alone := range []string{"sdb.blktrace", "sdb.blktrace.", "sdb.blktrace.x", "sdb.0", "blktrace.0.log", "sdb.blkparse.0"} {
+		check(alone, "")
+	}
+}
+
+// readGroup reads files of the given contents as one source.
+func readGroup(t testing.TB, o ingest.Options, files ...[]byte) (rows string, rep ingest.Report) {
+	t.Helper()
+	dir := t.TempDir()
+	for i, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, "sdb.blktrace."+string(rune('0'+i))), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inputs, _, err := ingest.Resolve([]string{dir}, nil, o)
+	if err != nil || len(inputs) != 1 {
+		t.Fatalf("%d inputs, %v", len(inputs), err)
+	}
+	return readInput(t, inputs[0], o)
+}
+
+func readInput(t testing.TB, in ingest.Input, o ingest.Options) (string, ingest.Report) {
+	t.Helper()
+	var rows strings.Builder
+	rep, err := ingest.Read(context.Background(), in, o, 1, func(c *ingest.Chunk) error {
+		check(t, c)
+		dump(&rows, c.Batch)
+		return nil
+	})
+	if err != nil || rep.Problem != "" {
+		t.Fatalf("%v, %q", err, rep.Problem)
+	}
+	return rows.String(), rep
+}
+
+// However the records of a trace lie in the files of the CPUs, in whatever
+// layouts, the rows are the same.
+func TestBlktraceMembers(t *testing.T) {
+	le, be := blkLayout{version: 7}, blkLayout{version: 8, big: true}
+	o := ingest.Options{Host: "h"}
+	tour := rawTour(le)
+	// Times apart, so that the order is settled, and names at the end of one.
+	for i := range tour {
+		tour[i].time = 5_000_000_000 + uint64(i)*1000
+	}
+	all, one := readGroup(t, o, blkBytes(le, tour...), nil)
+	for _, cut := range []func(i int) int{
+		func(i int) int { return i % 2 },
+		func(i int) int { return i / 10 },
+		func(i int) int { return min(i%7, 3) },
+	} {
+		for _, ls := range [][]blkLayout{{le, le, le, le}, {le, be, be, le}} {
+			files := make([][]byte, 4)
+			for i, r := range tour {
+				k := cut(i)
+				if r.action == rawNotify|blkNotifyTime {
+					r = rawTime(ls[k], r.time, 1_700_000_000, 250_000_000)
+				}
+				files[k] = append(files[k], blkBytes(ls[k], r)...)
+			}
+			for _, o := range []ingest.Options{o, {Host: "h", ReadBytes: 7}} {
+				rows, rep := readGroup(t, o, files...)
+				if rowsOf(rows) != rowsOf(all) || fates(rep.Tally) != fates(one.Tally) {
+					t.Errorf("%v: %s\n%s\n%s", ls, firstDifference(rowsOf(all), rowsOf(rows)), fates(one.Tally), fates(rep.Tally))
+				}
+			}
+		}
+	}
+}
+
+func TestBlktraceRunA(t *testing.T) {
+	dir := filepath.Join("..", "..", "..", "shared", "samples", "blktrace")
+	inputs, _, err := ingest.Resolve([]string{filepath.Join(dir, "runA-loop0.blktrace.*")}, nil, ingest.Options{Host: "h"})
+	if err != nil {
+		t.Skipf("samples absent: %v", err)
+	}
+	if len(inputs) != 1 || len(inputs[0].Members) != 2 {
+		t.Fatalf("%d inputs", len(inputs))
+	}
+	rows, rep := readInput(t, inputs[0], ingest.Options{Host: "h"})
+	text := decodeBlkparse(t, sharedFile(t, "samples", "blkparse", "runA-loop0.blkparse.txt.gz"), ingest.Options{})
+	for i := range text.Events {
+		text.Events[i].Host = text.Names.InternString("h")
+	}
+	for i := range text.Evidence {
+		text.Batch.Evidence[i].Host = text.Names.InternString("h")
+	}
+	var want strings.Builder
+	dump(&want, &text.Batch)
+	if rep.Events != int64(len(text.Events)) || rowsOf(rows) != rowsOf(want.String()) {
+		t.Errorf("%d events, blkparse has %d: %s", rep.Events, len(text.Events), firstDifference(rowsOf(want.String()), rowsOf(rows)))
+	}
+	if rep.Tally.Rejected()+rep.Tally.UnpairedLines() != 0 {
+		t.Errorf("left over: %s", fates(rep.Tally))
+	}
+	t.Logf("%d records, %d events", rep.Tally.Lines, rep.Events)
+}
+
+// A file of one CPU alone, of a partition that is mapped to its disk: 963 each
+// of A Q G P U D C and two names.
+func TestBlktraceOneCPU(t *testing.T) {
+	data := sharedFile(t, "samples", "blktrace", "takeoverjp-sample.blktrace.0.gz")
+	in := ingest.Input{Path: "sample.blktrace.0", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
+	rows, rep := readInput(t, in, ingest.Options{})
+	if rep.Tally.Lines != 6743 || rep.Tally.Event != 4*963 || rep.Tally.Notes != 3*963+2 || rep.Events != 963 {
+		t.Errorf("%d events, %s", rep.Events, fates(rep.Tally))
+	}
+	if n := strings.Count(rows, "\nevidence"); n != 1 || !strings.Contains(rows, "dev:259:0 remap 0 dev:259:3") {
+		t.Errorf("%d facts", n)
+	}
+	// The task that queued them all is one of those that the file names nobody for.
+	if n := strings.Count(rows, "pid 21279 comm - "); n != 963 {
+		t.Errorf("%d events of task 21279, want 963", n)
+	}
+}
+
+// The archives of the recordings, as they are, give the rows of the recordings.
+func TestBlktraceCorpus(t *testing.T) {
+	paths, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "corpus", "raw", "*.blktrace.tar.gz"))
+	if len(paths) == 0 {
+		t.Skip("recordings absent")
+	}
+	differ, headless, events := 0, 0, 0
+	for _, path := range paths {
+		inputs, skips, err := ingest.Resolve([]string{path}, nil, ingest.Options{})
+		if err != nil || len(inputs) != 1 || len(skips) != 0 || len(inputs[0].Members) != 2 {
+			t.Fatalf("%s: %d inputs, %v, %v", path, len(inputs), skips, err)
+		}
+		run := strings.TrimSuffix(filepath.Base(path), ".blktrace.tar.gz")
+		want := corpusRows(t, sharedFile(t, "corpus", "runs", run+".csv.gz"))
+		var got []corpusRow
+		rep, err := ingest.Read(context.Background(), inputs[0], ingest.Options{ChunkBytes: 1 << 20}, 1, func(c *ingest.Chunk) error {
+			for _, e := range c.Events {
+				got = append(got, corpusRow{
+					e.TimeNS, e.Op.String(), e.Flags.String(), c.Names.String(e.Comm),
+					int64(e.PID), e.OffsetBytes, e.SizeBytes, e.QueueNS, e.LatencyNS,
+				})
+			}
+			return nil
+		})
+		if err != nil || rep.Problem != "" || len(got) != len(want) || rep.Tally.Rejected() != 0 {
+			t.Fatalf("%s: %d events, want %d; %q, %v, %s", run, len(got), len(want), rep.Problem, err, fates(rep.Tally))
+		}
+		slices.SortFunc(got, corpusRow.compare)
+		slices.SortFunc(want, corpusRow.compare)
+		for i, g := range got {
+			w := want[i]
+			if g.queue == ingest.Missing { // queued before the trace begins
+				headless++
+				w.late, w.queue = w.late-w.queue, ingest.Missing
+			}
+			if g != w {
+				if differ++; differ <= 5 {
+					t.Errorf("%s: event %d:\n got %+v\nwant %+v", run, i, g, w)
+				}
+			}
+		}
+		events += len(got)
+	}
+	if headless > 4 {
+		t.Errorf("%d rows without their Q, want 4", headless)
+	}
+	t.Logf("%d archives, %d events, %d differ, %d queued before the trace begins", len(paths), events, differ, headless)
+}
+
+func BenchmarkBlktrace(b *testing.B) {
+	paths := []string{filepath.Join("..", "..", "..", "shared", "corpus", "raw", "run-0109.blktrace.tar.gz")}
+	inputs, _, err := ingest.Resolve(paths, nil, ingest.Options{})
+	if err != nil {
+		b.Skipf("recordings absent: %v", err)
+	}
+	b.SetBytes(inputs[0].Size)
+	b.ReportAllocs()
+	var records int64
+	for b.Loop() {
+		rep, err := ingest.Read(context.Background(), inputs[0], ingest.Options{}, 1, func(*ingest.Chunk) error { return nil })
+		if err != nil {
+			b.Fatal(err)
+		}
+		records += rep.Tally.Lines
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(records), "ns/record")
+}
