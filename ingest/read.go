@@ -60,7 +60,8 @@ func (r *reader) read(ctx context.Context) error {
 	defer closeParts(parts)
 	defer r.accountParts(parts)
 
-	r.rep.ID, r.rep.HeadBytes = partsIdentity(parts)
+	r.rep.SeenID, r.rep.HeadBytes = partsIdentity(parts)
+	r.rep.ID = cmp.Or(r.in.ID, r.rep.SeenID)
 	first, torn := parts[0], ""
 	for _, p := range parts {
 		p.flow.bomb = r.bomb

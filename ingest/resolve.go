@@ -17,6 +17,7 @@ import (
 type Input struct {
 	Path      string // as found; "-" is the standard input; ARCHIVE/MEMBER of a tar archive
 	Host      string // of a host=H directory above it, else Options.Host, else ""
+	ID        string // identity by which it was known when it was shorter; "": that of its head
 	Duplicate bool   // read before, in this run or an earlier one: its lines are counted, its rows dropped
 	Size      int64  // bytes as stored; 0 if unknown
 	Members   []Input
