@@ -33,6 +33,7 @@ type KindModel struct {
 	Kind     string         `json:"latency_kind"`
 	TickNS   int64          `json:"tick_ns"`
 	WindowNS int64          `json:"window_ns"`
+	Devices  []knownDevice  `json:"devices,omitempty"` // what the inventory told of them
 	Reduce   *reduce.Model  `json:"reduce"`
 	Cluster  *cluster.Model `json:"cluster"`
 }
@@ -98,7 +99,7 @@ func (j *Job) Diagnose(windows []features.Window, inv reduce.Inventory, rules *c
 		force = cluster.Fitted
 	}
 	return j.judge(windows, func(f *family) ([]reduce.Point, cluster.Result, KindModel, error) {
-		km := KindModel{Kind: f.kind.String(), TickNS: f.tick, WindowNS: f.length}
+		km := KindModel{Kind: f.kind.String(), TickNS: f.tick, WindowNS: f.length, Devices: knownDevices(inv, f.windows)}
 		first, err := reduce.Fit(f.windows, inv, shipped.Reduce, j.Config.Reduce)
 		if err != nil {
 			return nil, cluster.Result{}, km, err
@@ -115,6 +116,7 @@ func (j *Job) Diagnose(windows []features.Window, inv reduce.Inventory, rules *c
 }
 
 // Relabel labels the windows with the model of the lake, or of the config.
+// Without an inventory the one that the model was fitted with counts.
 func (j *Job) Relabel(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules) (*Diagnosed, error) {
 	path := j.Config.Model
 	if path == "" {
@@ -136,6 +138,10 @@ func (j *Job) label(windows []features.Window, inv reduce.Inventory, rules *clus
 			if km.Kind == f.kind.String() && km.TickNS == f.tick && km.WindowNS == f.length {
 				if err := km.Reduce.Check(f.windows); err != nil {
 					return nil, cluster.Result{}, km, err
+				}
+				inv := inv
+				if inv == nil {
+					inv = inventoryOf(km.Devices)
 				}
 				points := km.Reduce.Project(f.windows, inv)
 				return points, km.Cluster.Label(points, rules, j.Config.Cluster), km, nil

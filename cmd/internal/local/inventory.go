@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -66,4 +67,41 @@ func ReadInventory(path string) (reduce.Inventory, error) {
 		}
 		inv[key] = d
 	}
+}
+
+// knownDevice is a row of the inventory that the model keeps, so that a later
+// verb on the lake judges as the first one did.
+type knownDevice struct {
+	Host       string `json:"host"`
+	Device     string `json:"device"`
+	Model      string `json:"model"`
+	Rotational string `json:"rotational"`
+}
+
+// knownDevices is the part of an inventory that speaks of the windows, by host
+// and device.
+func knownDevices(inv reduce.Inventory, windows []features.Window) []knownDevice {
+	var rows []knownDevice
+	seen := map[features.Key]bool{}
+	for i := range windows {
+		k := windows[i].Key
+		d, ok := inv[k]
+		if !ok || seen[k] {
+			continue
+		}
+		seen[k] = true
+		rows = append(rows, knownDevice{Host: k.Host, Device: k.Device, Model: d.Model, Rotational: d.Rotational})
+	}
+	slices.SortFunc(rows, func(a, b knownDevice) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Device, b.Device))
+	})
+	return rows
+}
+
+func inventoryOf(rows []knownDevice) reduce.Inventory {
+	inv := make(reduce.Inventory, len(rows))
+	for _, r := range rows {
+		inv[features.Key{Host: r.Host, Device: r.Device}] = reduce.Device{Model: r.Model, Rotational: r.Rotational}
+	}
+	return inv
 }

@@ -56,7 +56,7 @@ func Verdict(d *Diagnosed, most int) []string {
 			cause = ", likely " + e.Causes[0].Name
 		}
 		lines = append(lines, fmt.Sprintf("  %s/%s: %s since %s for %s, severity %.1f, confidence %.0f %%%s",
-			printable(e.Host), printable(e.Device), e.Pathology, Stamp(e.FromNS), (time.Duration(e.ToNS-e.FromNS)).Round(time.Second), e.Severity, 100*e.Confidence, cause))
+			Printable(e.Host), Printable(e.Device), e.Pathology, Stamp(e.FromNS), (time.Duration(e.ToNS-e.FromNS)).Round(time.Second), e.Severity, 100*e.Confidence, cause))
 	}
 	return lines
 }
@@ -73,8 +73,8 @@ func Stamp(ns int64) string {
 	return time.Unix(0, ns).UTC().Format("2006-01-02 15:04:05")
 }
 
-// printable keeps control characters of a log's names off the terminal.
-func printable(s string) string {
+// Printable keeps control characters of a log's names off the terminal.
+func Printable(s string) string {
 	r := []rune(s)
 	for i, c := range r {
 		if c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 || c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069 {

@@ -1,0 +1,134 @@
+package local
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/reduce"
+)
+
+// Explained is one window: what is said of it, and why.
+type Explained struct {
+	Point      reduce.Point
+	Diagnosis  cluster.Diagnosis
+	Why        cluster.Explanation
+	Neighbours []cluster.Diagnosis // of the device, in time, the window among them
+}
+
+// neighbours is how many windows before and after a window are shown.
+const neighbours = 3
+
+// Explain tells why the window number at is labelled as it is.
+func (j *Job) Explain(d *Diagnosed, at int, rules *cluster.Rules) Explained {
+	e := Explained{Point: d.Points[at], Diagnosis: d.Result.Diagnoses[at]}
+	shift := 0 // of class ids: those of later families follow those of the first
+	for _, m := range d.Models {
+		if m.Reduce == e.Point.Space {
+			var points []reduce.Point
+			var said []cluster.Diagnosis
+			here := 0
+			for i := range d.Points {
+				if d.Points[i].Space != m.Reduce {
+					continue
+				}
+				if i == at {
+					here = len(points)
+				}
+				points, said = append(points, d.Points[i]), append(said, d.Result.Diagnoses[i])
+			}
+			e.Why = m.Cluster.Explain(points, said, here, rules, j.Config.Cluster)
+			break
+		}
+		most := 0
+		for _, c := range m.Cluster.Classes {
+			most = max(most, c.ID)
+		}
+		shift += most
+	}
+	for i := range e.Why.Classes {
+		e.Why.Classes[i].ID += shift
+	}
+	first, last := at, at
+	for first > 0 && at-first < neighbours && d.Windows[first-1].Key == d.Windows[at].Key {
+		first--
+	}
+	for last+1 < len(d.Windows) && last-at < neighbours && d.Windows[last+1].Key == d.Windows[at].Key {
+		last++
+	}
+	e.Neighbours = d.Result.Diagnoses[first : last+1]
+	return e
+}
+
+// Find gives the window of a device, HOST/DEVICE, that holds a moment. The
+// errors say what there is instead.
+func (d *Diagnosed) Find(device, moment string) (int, error) {
+	first, last := -1, -1
+	var others []string
+	for i := range d.Windows {
+		w := &d.Windows[i]
+		name := w.Host + "/" + w.Device
+		if name == device {
+			if first < 0 {
+				first = i
+			}
+			last = i
+			continue
+		}
+		if i == 0 || d.Windows[i-1].Key != w.Key {
+			others = append(others, name)
+		}
+	}
+	if first < 0 {
+		more := ""
+		if len(others) > 5 {
+			others, more = others[:5], fmt.Sprintf(" and %d more", len(others)-5)
+		}
+		return 0, fmt.Errorf("the lake holds no windows of %s; it has %s%s", Printable(device), Printable(strings.Join(others, ", ")), more)
+	}
+	t, err := Moment(moment, d.Windows[first].StartNS)
+	if err != nil {
+		return 0, err
+	}
+	for i := first; i <= last; i++ {
+		if w := &d.Windows[i]; w.StartNS <= t && t < w.EndNS {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("no window of %s holds %s: its windows go from %s to %s, maybe with gaps",
+		Printable(device), Stamp(t), Stamp(d.Windows[first].StartNS), Stamp(d.Windows[last].EndNS))
+}
+
+// Moment reads a time: RFC 3339, "2006-01-02 15:04:05" (UTC), nanoseconds since
+// 1970, or +12.3s: from the start of the device's first window, or from 0 where
+// the recording's own clock is relative. It is in nanoseconds since 1970.
+func Moment(s string, firstNS int64) (int64, error) {
+	s = strings.TrimSpace(s)
+	if after, ok := strings.CutPrefix(s, "+"); ok {
+		after = strings.ReplaceAll(after, " ", "")
+		by, err := time.ParseDuration(after)
+		if err != nil {
+			seconds, ferr := strconv.ParseFloat(after, 64)
+			if ferr != nil || !(math.Abs(seconds) < 1e9) {
+				return 0, fmt.Errorf("time %q: after + comes a duration such as 12.3s or 5m", s)
+			}
+			by = time.Duration(math.Round(seconds * 1e9))
+		}
+		if firstNS < relativeBefore {
+			firstNS = 0
+		}
+		return firstNS + int64(by), nil
+	}
+	if ns, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return ns, nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UnixNano(), nil
+		}
+	}
+	return 0, fmt.Errorf("time %q is none of 2006-01-02T15:04:05Z, 2006-01-02 15:04:05 (UTC), nanoseconds since 1970, +12.3s", s)
+}

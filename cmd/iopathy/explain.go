@@ -1,0 +1,248 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/cmd/internal/local"
+)
+
+func (a *app) explainCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "explain HOST/DEVICE TIME --lake DIR", Short: "Why one window has its label: numbers, scores, evidence, votes", GroupID: "job", Args: cobra.ExactArgs(2),
+		Long: `explain shows how the window of a device that holds TIME came to its label: the
+12 features against healthy, the device's own healthy windows and its group's;
+the score of each pathology and whether it passes its gate; which rules of the
+catalogue hold; which cause the window votes for; and the smallest change of one
+feature that would change the label. TIME is 2006-01-02T15:04:05Z,
+"2006-01-02 15:04:05" (UTC), nanoseconds since 1970, or +12.3s from the device's
+first window (from second 0 where the recording's own clock is relative).`,
+		Example: "  iopathy explain h07/sdc \"2026-11-29 02:13:00\" --lake report/lake\n  iopathy explain h07/sdc +90s --lake report/lake --output json",
+		RunE: func(_ *cobra.Command, args []string) error {
+			_, rules, err := a.catalogue()
+			if err != nil {
+				return err
+			}
+			job, d, err := a.diagnosed(false)
+			if err != nil {
+				return err
+			}
+			at, err := d.Find(args[0], args[1])
+			if err != nil {
+				return failure{exitUsage, err}
+			}
+			e := job.Explain(d, at, rules)
+			if a.json() {
+				return a.print(explained(&e))
+			}
+			return writeExplained(a.stdout, &e)
+		},
+	}
+}
+
+// saidOf is a diagnosis as the JSON shows it.
+type saidOf struct {
+	StartNS    int64   `json:"window_start_ns"`
+	EndNS      int64   `json:"window_end_ns"`
+	Verdict    string  `json:"verdict"`
+	Pathology  string  `json:"pathology"`
+	ClassID    int     `json:"class_id"`
+	Severity   float64 `json:"severity"`
+	Confidence float64 `json:"confidence"`
+	Margin     float64 `json:"margin"`
+	RootCause  string  `json:"root_cause"`
+}
+
+func said(d *cluster.Diagnosis) saidOf {
+	return saidOf{d.StartNS, d.EndNS, string(d.Verdict), d.Pathology, d.ClassID, d.Severity, d.Confidence, d.Margin, d.RootCause}
+}
+
+func explained(e *local.Explained) map[string]any {
+	var near []saidOf
+	for i := range e.Neighbours {
+		near = append(near, said(&e.Neighbours[i]))
+	}
+	n := e.Point.Normal
+	causes := []map[string]any{}
+	for _, c := range e.Diagnosis.Causes {
+		causes = append(causes, map[string]any{"id": c.ID, "name": c.Name, "votes": c.Votes, "of": c.Of, "share": c.Share, "low": c.Low, "high": c.High})
+	}
+	return map[string]any{
+		"host": e.Point.Window.Host, "device": e.Point.Window.Device, "latency_kind": e.Point.Window.Kind.String(),
+		"requests": e.Point.Window.Requests, "coverage": e.Point.Window.Coverage, "model": e.Diagnosis.Model,
+		"normal":    map[string]any{"source": n.Source, "group": n.Group, "windows": n.Windows, "expected_ms": math.Pow(10, n.Expected) / 1e6},
+		"diagnosis": said(&e.Diagnosis), "alone": said(&e.Why.Alone), "neighbours": near, "episode_causes": causes,
+		"features": e.Why.Axes, "scores": e.Why.Entries, "classes": e.Why.Classes, "flips": e.Why.Flips,
+	}
+}
+
+// words is a verdict in one or two words.
+func words(d *cluster.Diagnosis) string {
+	if d.Verdict == cluster.Sick {
+		return d.Pathology
+	}
+	return string(d.Verdict)
+}
+
+func writeExplained(out io.Writer, e *local.Explained) error {
+	p, d := &e.Point, &e.Diagnosis
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "%s/%s from %s to %s: %s", local.Printable(p.Window.Host), local.Printable(p.Window.Device), local.Stamp(d.StartNS), local.Stamp(d.EndNS), words(d))
+	if d.ClassID > 0 {
+		fmt.Fprintf(w, ", class %d of the %s model", d.ClassID, d.Model)
+	}
+	fmt.Fprintf(w, "\nseverity %.2f, confidence %.0f %%, coverage %.2f, %d requests, latencies of kind %s\n", d.Severity, 100*d.Confidence, d.Coverage, p.Window.Requests, p.Window.Kind)
+	if d.Verdict == cluster.Idle || d.Verdict == cluster.Artefact {
+		fmt.Fprint(w, "It isn't judged: too little happened in it, or too little of it can be timed.\n")
+	} else if alone := &e.Why.Alone; words(alone) != words(d) {
+		fmt.Fprintf(w, "By itself it would be %s (severity %.2f); its neighbours decide.\n", words(alone), alone.Severity)
+	}
+	fmt.Fprint(w, "\nNeighbours:\n")
+	for i := range e.Neighbours {
+		n := &e.Neighbours[i]
+		here := ""
+		if n.StartNS == d.StartNS {
+			here = "  this one"
+		}
+		fmt.Fprintf(w, "  %s  %s, severity %.2f%s\n", local.Stamp(n.StartNS), words(n), n.Severity, here)
+	}
+	writeAxes(w, e)
+	if d.Verdict == cluster.Sick || d.Verdict == cluster.Healthy {
+		writeScores(w, e)
+		writeEvidence(w, e)
+		writeCauses(w, e)
+		writeFlips(w, e)
+	}
+	return w.Flush()
+}
+
+func writeAxes(w io.Writer, e *local.Explained) {
+	n := e.Point.Normal
+	from := n.Source
+	if n.Source == "group" {
+		from += " " + local.Printable(n.Group)
+	}
+	fmt.Fprintf(w, "\nFeatures (a request of this size is expected to take %.3g ms at one in flight: %s, %d windows):\n", math.Pow(10, n.Expected)/1e6, from, n.Windows)
+	fmt.Fprint(w, "value\tnormal\tz\town\tgroup\t  feature\n")
+	median := func(m cluster.Median) string {
+		if m.Windows == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%.3f", m.Value)
+	}
+	var axis cluster.Axis
+	for _, axis = range e.Why.Axes {
+		value := fmt.Sprintf("%.3f", axis.Value)
+		if axis.Missing {
+			value = "missing"
+		}
+		fmt.Fprintf(w, "%s\t%.3f\t%+.2f\t%s\t%s\t  %s\n", value, axis.Centre, axis.Z, median(axis.Own), median(axis.Group), axis.Feature)
+	}
+	fmt.Fprintf(w, "(own: median of %d other healthy windows of the device; group: of %d healthy windows of its group)\n", axis.Own.Windows, axis.Group.Windows)
+}
+
+func writeScores(w io.Writer, e *local.Explained) {
+	fmt.Fprint(w, "\nScores (cosine + evidence; sick from severity 1, which is projection over gate):\n")
+	fmt.Fprint(w, "score\tcosine\tevidence\tmargin\tprojection\tgate\tseverity\t  pathology\n")
+	for _, l := range e.Why.Entries {
+		mark := ""
+		if l.Pathology == e.Diagnosis.Pathology {
+			mark = " (said)"
+		} else if l.Pathology == e.Diagnosis.Nearest {
+			mark = " (nearest)"
+		}
+		fmt.Fprintf(w, "%.3f\t%.3f\t%+.2f\t%+.3f\t%.2f\t%.2f\t%.2f\t  %s%s\n", l.Score, l.Cosine, l.Evidence, l.Margin, l.Projection, l.Gate, l.Severity, l.Pathology, mark)
+	}
+	if len(e.Why.Classes) > 0 {
+		var near []string
+		for _, c := range e.Why.Classes {
+			near = append(near, fmt.Sprintf("%d %s at %.3f", c.ID, c.Pathology, c.Distance))
+		}
+		fmt.Fprintf(w, "Classes by cosine distance: %s\n", strings.Join(near, "; "))
+	}
+}
+
+// facts lists what an expression was held against.
+func facts(h *cluster.Heard) string {
+	var s []string
+	for _, f := range h.Facts {
+		if f.Value == nil {
+			s = append(s, f.Name+" missing")
+		} else {
+			s = append(s, fmt.Sprintf("%s %.4g", f.Name, *f.Value))
+		}
+	}
+	return strings.Join(s, ", ")
+}
+
+func writeEvidence(w io.Writer, e *local.Explained) {
+	fmt.Fprint(w, "\nEvidence that holds:\n")
+	abstain, none := 0, true
+	for i := range e.Why.Entries {
+		l := &e.Why.Entries[i]
+		for k := range l.Rules {
+			h := &l.Rules[k]
+			if !h.Told {
+				abstain++
+			}
+			if h.Holds {
+				none = false
+				fmt.Fprintf(w, "  %s %+.2f: %s\n      %s  [%s]\n", l.Pathology, h.Weight, h.Says, h.When, facts(h))
+			}
+		}
+	}
+	if none {
+		fmt.Fprint(w, "  none\n")
+	}
+	if abstain > 0 {
+		fmt.Fprintf(w, "  (%d rules abstain: a fact that they need is missing)\n", abstain)
+	}
+}
+
+func writeCauses(w io.Writer, e *local.Explained) {
+	for i := range e.Why.Entries {
+		l := &e.Why.Entries[i]
+		if l.Pathology != e.Diagnosis.Pathology {
+			continue
+		}
+		fmt.Fprintf(w, "\nCauses of %s:\n", l.Pathology)
+		for k := range l.Causes {
+			h := &l.Causes[k]
+			state := "doesn't hold"
+			switch {
+			case h.Votes:
+				state = "gets this window's vote"
+			case h.Holds:
+				state = "holds, after the one before it"
+			case !h.Told:
+				state = "abstains"
+			}
+			fmt.Fprintf(w, "  %s: %s; %s\n      %s  [%s]\n", h.ID, h.Says, state, h.When, facts(h))
+		}
+		for _, c := range e.Diagnosis.Causes {
+			fmt.Fprintf(w, "  episode: %d of %d windows vote for %s (%.0f to %.0f %% at 95 %%)\n", c.Votes, c.Of, c.ID, 100*c.Low, 100*c.High)
+		}
+	}
+}
+
+// flipsShown is how many of the flips the text shows.
+const flipsShown = 4
+
+func writeFlips(w io.Writer, e *local.Explained) {
+	fmt.Fprint(w, "\nOne feature that would change what the window says by itself, the rest as it is:\n")
+	if len(e.Why.Flips) == 0 {
+		fmt.Fprint(w, "  none does\n")
+	}
+	for i, f := range e.Why.Flips {
+		if i == flipsShown {
+			break
+		}
+		fmt.Fprintf(w, "  %s from %.3f to %.3f (%+.2f healthy scales): %s\n", f.Feature, f.From, f.To, f.Z, f.Becomes)
+	}
+}
