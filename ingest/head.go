@@ -1,59 +1,48 @@
 package ingest
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
 )
 
-// Head gives the first decompressed bytes of an input, at most IdentityBytes:
-// those that Identity is taken from.
+// Head gives what the identity of an input is taken from: its first decompressed
+// bytes, at most IdentityBytes; of a group the list of its members' identities.
 func Head(in Input, o Options) ([]byte, error) {
-	head := make([]byte, IdentityBytes)
-	o = o.filled()
-	n := 0
-	err := inflate(in, o, func(flow *inflow, _ io.Reader) (err error) {
-		n, err = flow.fill(head, o.ReadBytes)
-		return err
-	})
-	return head[:n], err
+	parts, err := openParts(in, o.filled(), IdentityBytes)
+	if err != nil {
+		return nil, fmt.Errorf("ingest: reading %s: %w", in.Path, err)
+	}
+	defer closeParts(parts)
+	return bytes.Clone(partsHead(parts)), nil
 }
 
 // Measure gives the size of an input in decompressed bytes, without decoding
 // any. What is damaged ends at the damage.
 func Measure(in Input, o Options) (int64, error) {
-	o = o.filled()
+	parts, err := openParts(in, o.filled(), magicBytes)
+	if err != nil {
+		return 0, fmt.Errorf("ingest: reading %s: %w", in.Path, err)
+	}
+	defer closeParts(parts)
 	var n int64
-	err := inflate(in, o, func(flow *inflow, file io.Reader) error {
-		if s, ok := file.(io.Seeker); ok && flow.compression == Plain {
+	for _, p := range parts {
+		if s, ok := p.file.(io.Seeker); ok && p.flow.compression == Plain {
 			end, err := s.Seek(0, io.SeekEnd)
-			n = end
-			return err
+			if err != nil {
+				return 0, fmt.Errorf("ingest: reading %s: %w", in.Path, err)
+			}
+			n += end
+			continue
 		}
-		_, err := io.Copy(io.Discard, struct{ io.Reader }{flow})
-		n = flow.expanded
-		return err
-	})
-	return n, err
-}
-
-// inflate opens an input and hands on its decompressed bytes.
-func inflate(in Input, o Options, read func(flow *inflow, file io.Reader) error) error {
-	file, err := in.Open()
-	if err != nil {
-		return fmt.Errorf("ingest: opening %s: %w", in.Path, err)
+		if _, err := io.Copy(io.Discard, struct{ io.Reader }{p.flow}); err != nil {
+			return 0, fmt.Errorf("ingest: reading %s: %w", in.Path, err)
+		}
+		n += p.flow.expanded
 	}
-	defer file.Close()
-	flow, err := newInflow(file, o)
-	if err != nil {
-		return fmt.Errorf("ingest: reading %s: %w", in.Path, err)
-	}
-	defer flow.close()
-	if err := read(flow, file); err != nil && err != io.EOF {
-		return fmt.Errorf("ingest: reading %s: %w", in.Path, err)
-	}
-	return nil
+	return n, nil
 }
 
 // PrefixIdentities gives the identities of the first sizes[i] bytes of a head,

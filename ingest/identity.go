@@ -20,20 +20,17 @@ func Identity(head []byte) string {
 }
 
 // Identify gives the identity of an input without reading it whole: that of
-// its first n decompressed bytes, of IdentityBytes if n is 0. bytes is how
-// many it has of these. Of a group they are those of each member. The standard
-// input can't be identified and then read.
+// the first n bytes of its Head, of all of it if n is 0. bytes is how many it
+// has of these.
 func Identify(in Input, o Options, n int) (id string, bytes int, err error) {
-	if n <= 0 || n > IdentityBytes {
-		n = IdentityBytes
-	}
-	parts, err := openParts(in, o.filled(), n)
+	head, err := Head(in, o)
 	if err != nil {
-		return "", 0, fmt.Errorf("ingest: reading %s: %w", in.Path, err)
+		return "", 0, err
 	}
-	defer closeParts(parts)
-	id, bytes = partsIdentity(parts)
-	return id, bytes, nil
+	if n > 0 {
+		head = head[:min(n, len(head))]
+	}
+	return Identity(head), len(head), nil
 }
 
 // FormatNamed gives the format of a name; the error lists the names there are.

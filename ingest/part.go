@@ -3,7 +3,6 @@ package ingest
 import (
 	"fmt"
 	"io"
-	"strings"
 )
 
 // part is one stream of bytes of an input, opened, with its head: an ordinary
@@ -73,16 +72,20 @@ func closeParts(parts []*part) {
 	}
 }
 
-// partsIdentity is the identity of the streams of an input and the bytes that
-// it was taken from: of several, the identity of the list of theirs.
-func partsIdentity(parts []*part) (id string, bytes int) {
+// partsHead is what the identity of an input is taken from: its head, or, of a
+// group, the list of its members' identities, so that members that grow beyond
+// memberBytes leave it as it is.
+func partsHead(parts []*part) []byte {
 	if len(parts) == 1 {
-		return Identity(parts[0].head), len(parts[0].head)
+		return parts[0].head
 	}
-	var list strings.Builder
+	var list []byte
 	for _, p := range parts {
-		list.WriteString(Identity(p.head))
-		bytes += len(p.head)
+		list = append(list, Identity(p.head[:min(len(p.head), memberBytes)])...)
 	}
-	return Identity([]byte(list.String())), bytes
+	return list
 }
+
+// memberBytes is the most of a member that its identity within a group is
+// taken from; it is small, since a CPU may have little to tell.
+const memberBytes = SniffBytes

@@ -60,7 +60,8 @@ func (r *reader) read(ctx context.Context) error {
 	defer closeParts(parts)
 	defer r.accountParts(parts)
 
-	r.rep.SeenID, r.rep.HeadBytes = partsIdentity(parts)
+	whole := partsHead(parts)
+	r.rep.SeenID, r.rep.HeadBytes = Identity(whole), len(whole)
 	r.rep.ID = cmp.Or(r.in.ID, r.rep.SeenID)
 	first, torn := parts[0], ""
 	for _, p := range parts {

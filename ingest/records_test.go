@@ -116,7 +116,7 @@ func TestRecords(t *testing.T) {
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if rep.Bytes != 46 || rep.CompressedBytes != 46 || rep.Format != "test-records" || rep.HeadBytes != 46 {
+	if rep.Bytes != 46 || rep.CompressedBytes != 46 || rep.Format != "test-records" || rep.HeadBytes != 4*32 {
 		t.Errorf("%+v", rep)
 	}
 	id, n, err := Identify(in, Options{}, 0)

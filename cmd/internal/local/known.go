@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"math/bits"
-	"os"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -160,7 +159,7 @@ func (j *Job) begins(in ingest.Input, c *claim) bool {
 // size is the decompressed size of an input, -1 if it can't be told yet.
 func (j *Job) size(in ingest.Input, c *claim) int64 {
 	switch {
-	case c.bytes < ingest.IdentityBytes:
+	case c.bytes < ingest.IdentityBytes && len(in.Members) == 0:
 		return int64(c.bytes)
 	case in.Path == "-":
 		return -1
@@ -175,7 +174,7 @@ func (j *Job) size(in ingest.Input, c *claim) int64 {
 }
 
 // stored is the size of an input as it is stored.
-func stored(in ingest.Input) int64 { return size(in.Path) }
+func stored(in ingest.Input) int64 { return in.Size }
 
 // prefixes finds the small inputs that are the beginning of another one of
 // this run, older copies of it, and marks them as its duplicates.
@@ -278,12 +277,4 @@ type appender struct{ to *[]byte }
 func (a appender) Write(p []byte) (int, error) {
 	*a.to = append(*a.to, p...)
 	return len(p), nil
-}
-
-func size(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }
