@@ -139,7 +139,9 @@ func TestKill(t *testing.T) {
 	for i, size := range []int64{1000, 5_000_000, 20_000_000, 20_000_000} {
 		eventFile(t, filepath.Join(logs, fmt.Sprintf("%d.csv", i)), uint64(i)+1, 5, size)
 	}
-	args := func(lake string) []string { return []string{"ingest", logs, "--lake", lake, "--quiet", "--workers", "2"} }
+	args := func(lake string) []string {
+		return []string{"ingest", logs, "--lake", lake, "--quiet", "--workers", "2"}
+	}
 	copyTree(t, base, want)
 	start := time.Now()
 	must(t, args(want)...)

@@ -61,7 +61,7 @@ func (j *Job) Ingest(ctx context.Context, sources []string, stdin io.Reader) (_ 
 		return nil, err
 	}
 	for i := range inputs {
-		if inputs[i].Path == "-" {
+		if once(inputs[i]) {
 			inputs[i] = replay(inputs[i])
 		}
 	}
@@ -150,7 +150,7 @@ func (j *Job) read(ctx context.Context, inputs []ingest.Input, claims []claim, n
 	for i := range inputs {
 		g.Go(func() error {
 			in := inputs[i]
-			if in.Path == "-" || stored(in) >= largeInput {
+			if in.Size >= largeInput || once(in) {
 				large.Lock()
 				defer large.Unlock()
 			}

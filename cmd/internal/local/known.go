@@ -1,11 +1,9 @@
 package local
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"hash/maphash"
-	"io"
 	"maps"
 	"math/bits"
 	"slices"
@@ -18,9 +16,10 @@ import (
 
 // claim is what an input is found to be before it is read.
 type claim struct {
-	seen  string // identity of its head; "" if that can't be told
-	bytes int    // of its head
-	marks [17]uint64
+	seen  string     // identity of its head; "" if that can't be told
+	bytes int        // of its head
+	group bool       // of files: its head is the list of theirs
+	marks [17]uint64 // hashes of the first 1, 2, 4, ... bytes of the head
 	old   lake.Input // the record of an earlier run that it is, or continues
 	known bool
 
@@ -94,14 +93,17 @@ func (j *Job) look(in ingest.Input, known *lake.Known, seed maphash.Seed) (c cla
 	if err != nil {
 		return c
 	}
-	c.seen, c.bytes = ingest.Identity(head), len(head)
-	for k := 0; 1<<k <= len(head); k++ {
+	c.seen, c.bytes, c.group = ingest.Identity(head), len(head), len(in.Members) > 0
+	for k := 0; k < len(c.marks) && 1<<k <= len(head); k++ {
 		c.marks[k] = maphash.Bytes(seed, head[:1<<k])
 	}
 	c.old, c.known = known.Find(head)
 	c.id, c.headBytes = c.seen, c.bytes
 	return c
 }
+
+// small says that the head is all of the input.
+func (c *claim) small() bool { return !c.group && c.bytes < ingest.IdentityBytes }
 
 // settle decides among inputs of one identity: the longest is read, if the
 // lake does not hold as much of it, and the others are its copies. An input
@@ -135,7 +137,7 @@ func (j *Job) settle(inputs []ingest.Input, claims []claim, members []int) {
 	others := map[string][]int{}
 	for _, m := range members[1:] {
 		c := &claims[m]
-		if known && sizes[m] <= old.Bytes || c.seen == claims[lead].seen || c.bytes < ingest.IdentityBytes && j.begins(inputs[lead], c) {
+		if known && sizes[m] <= old.Bytes || c.seen == claims[lead].seen || c.small() && j.begins(inputs[lead], c) {
 			copyOf(m)
 			continue
 		}
@@ -149,9 +151,6 @@ func (j *Job) settle(inputs []ingest.Input, claims []claim, members []int) {
 
 // begins says whether an input begins with the head of a claim.
 func (j *Job) begins(in ingest.Input, c *claim) bool {
-	if in.Path == "-" {
-		return false // it can't be asked again
-	}
 	id, n, err := ingest.Identify(in, j.Config.Ingest, c.bytes)
 	return err == nil && n == c.bytes && id == c.seen
 }
@@ -159,11 +158,11 @@ func (j *Job) begins(in ingest.Input, c *claim) bool {
 // size is the decompressed size of an input, -1 if it can't be told yet.
 func (j *Job) size(in ingest.Input, c *claim) int64 {
 	switch {
-	case c.bytes < ingest.IdentityBytes && len(in.Members) == 0:
+	case c.small():
 		return int64(c.bytes)
-	case in.Path == "-":
+	case once(in):
 		return -1
-	case c.known && stored(in) == c.old.CompressedBytes:
+	case c.known && in.Size == c.old.CompressedBytes:
 		return c.old.Bytes
 	}
 	n, err := ingest.Measure(in, j.Config.Ingest)
@@ -172,9 +171,6 @@ func (j *Job) size(in ingest.Input, c *claim) int64 {
 	}
 	return n
 }
-
-// stored is the size of an input as it is stored.
-func stored(in ingest.Input) int64 { return in.Size }
 
 // prefixes finds the small inputs that are the beginning of another one of
 // this run, older copies of it, and marks them as its duplicates.
@@ -191,7 +187,7 @@ func (j *Job) prefixes(ctx context.Context, inputs []ingest.Input, claims []clai
 	small := map[prefix]int{}
 	for i := range claims {
 		c := &claims[i]
-		if c.bytes > 0 && c.bytes < ingest.IdentityBytes && !inputs[i].Duplicate && !c.known {
+		if c.bytes > 0 && c.small() && !inputs[i].Duplicate && !c.known {
 			k := bits.Len(uint(c.bytes)) - 1
 			m := mark{k, c.marks[k]}
 			if sizes[m] == nil {
@@ -205,14 +201,14 @@ func (j *Job) prefixes(ctx context.Context, inputs []ingest.Input, claims []clai
 	err := j.each(ctx, len(inputs), func(i int) {
 		c := &claims[i]
 		var ask []int
-		for k := 0; 1<<k <= c.bytes; k++ {
+		for k := 0; !c.group && k < len(c.marks) && 1<<k <= c.bytes; k++ {
 			for n := range sizes[mark{k, c.marks[k]}] {
 				if n < c.bytes {
 					ask = append(ask, n)
 				}
 			}
 		}
-		if len(ask) == 0 || inputs[i].Path == "-" {
+		if len(ask) == 0 {
 			return
 		}
 		head, err := ingest.Head(inputs[i], j.Config.Ingest)
@@ -246,35 +242,4 @@ func (j *Job) prefixes(ctx context.Context, inputs []ingest.Input, claims []clai
 		claims[s].id, claims[s].headBytes = claims[whole[s]].id, claims[whole[s]].headBytes
 	}
 	return nil
-}
-
-// replay makes an input that can be read but once one whose head can be looked
-// at before it is read.
-func replay(in ingest.Input) ingest.Input {
-	var r io.ReadCloser
-	var head []byte
-	opened := 0
-	open := in.Open
-	in.Open = func() (io.ReadCloser, error) {
-		if opened++; opened == 1 {
-			var err error
-			if r, err = open(); err != nil {
-				return nil, err
-			}
-			return io.NopCloser(io.TeeReader(r, appender{&head})), nil
-		}
-		return struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(bytes.NewReader(head), r), r}, nil
-	}
-	return in
-}
-
-// appender keeps what is written to it.
-type appender struct{ to *[]byte }
-
-func (a appender) Write(p []byte) (int, error) {
-	*a.to = append(*a.to, p...)
-	return len(p), nil
 }

@@ -238,3 +238,26 @@ func TestCopiesInOneRun(t *testing.T) {
 	s.put("6-other.csv", csvHeader+csvRows("b", 0, 6))
 	s.read("one has grown", "", 6+2001+3001+1+3001+11, map[string]int{"a": 3005, "b": 6, "c": 5})
 }
+
+// TestNamedPipe reads a pipe that stands among the sources: it can be opened
+// but once.
+func TestNamedPipe(t *testing.T) {
+	s := newShelf(t)
+	path := filepath.Join(s.logs, "pipe")
+	if err := makePipe(path); err != nil {
+		t.Skip(err)
+	}
+	for _, n := range []int{5, 40_000} { // less, and more, than is kept of it
+		text := csvHeader + csvRows("a", 0, n)
+		go func() {
+			if f, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
+				io.WriteString(f, text)
+				f.Close()
+			}
+		}()
+		if _, err := s.job().Ingest(context.Background(), []string{path}, nil); err != nil {
+			t.Fatal(err)
+		}
+		s.holds(fmt.Sprint(n, " rows"), map[string]int{"a": n})
+	}
+}
