@@ -1,0 +1,360 @@
+package formats
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/iopathy/iopathy/ingest"
+)
+
+// fioOp is what a job tells of reads, writes, trims or syncs.
+type fioOp struct {
+	ios, bytes, kib, runtime, iops, rate, rateKiB, short, dropped float64
+	stat                                                          fioStat
+	named                                                         []fioNamed // latencies, to be told at the end
+}
+
+// fioStat is one of slat, clat and lat.
+type fioStat struct {
+	min, max, mean, dev, n float64
+	counted                bool // N was told
+	percents               []fioNamed
+}
+
+type fioNamed struct {
+	name  string
+	value float64
+}
+
+// fioMostPercents bounds the percentiles of a latency; fio has 20.
+const fioMostPercents = 100
+
+// close keeps what an ended slat, clat or lat has told.
+func (o *fioOp) close(key []byte, old bool) {
+	name := string(key)
+	unit := 1.0
+	if cut, ok := strings.CutSuffix(name, "_ns"); ok {
+		name = cut
+	} else if old {
+		unit = 1000 // microseconds
+	}
+	if name != "slat" && name != "clat" && name != "lat" || o.stat.counted && o.stat.n == 0 || !o.stat.counted && o.stat.mean == 0 {
+		return
+	}
+	add := func(what string, v float64) { o.named = append(o.named, fioNamed{name + "_" + what + "_ns", v * unit}) }
+	add("min", o.stat.min)
+	add("max", o.stat.max)
+	add("mean", o.stat.mean)
+	add("stddev", o.stat.dev)
+	for _, p := range o.stat.percents {
+		add(p.name, p.value)
+	}
+}
+
+// endOp tells the facts of a job's operation that ends.
+func (d *fioJSON) endOp(out *ingest.Out) {
+	op := string(d.keys[3])
+	if op != "read" && op != "write" && op != "trim" && op != "sync" {
+		return
+	}
+	o := &d.op
+	if o.ios == 0 && o.bytes == 0 && o.kib == 0 {
+		return
+	}
+	tell := func(name string, v float64) {
+		d.tell("fio_"+op+"_"+name, d.job.name, v, out)
+	}
+	tell("ios", o.ios)
+	if op != "sync" {
+		if d.old {
+			o.bytes *= 1024
+		} else if o.bytes == 0 {
+			o.bytes = o.kib * 1024
+		}
+		tell("bytes", o.bytes)
+		tell("iops", o.iops)
+		if o.rate == 0 {
+			o.rate = o.rateKiB * 1024
+		}
+		tell("bytes_per_s", o.rate)
+		tell("runtime_ns", o.runtime*1e6)
+	}
+	if o.short > 0 {
+		tell("short_ios", o.short)
+	}
+	if o.dropped > 0 {
+		tell("drop_ios", o.dropped)
+	}
+	for _, n := range o.named {
+		tell(n.name, n.value)
+	}
+}
+
+// fioNumber reads a JSON number; what is none (nan, inf) is not told.
+func fioNumber(b []byte) (float64, bool) {
+	if len(b) == 0 || len(b) > 40 {
+		return 0, false
+	}
+	for _, c := range b {
+		if c-'0' > 9 && c != '.' && c != '-' && c != '+' && c|0x20 != 'e' {
+			return 0, false
+		}
+	}
+	x, err := strconv.ParseFloat(string(b), 64)
+	return x, err == nil && !math.IsInf(x, 0)
+}
+
+// fioText is the text of a JSON string, whose inside v is.
+func fioText(v []byte) string {
+	if bytes.IndexByte(v, '\\') < 0 {
+		return string(v)
+	}
+	var s string
+	if json.Unmarshal(append(append([]byte{'"'}, v...), '"'), &s) != nil {
+		return string(v)
+	}
+	return s
+}
+
+// value takes a key's number or text.
+func (d *fioJSON) value(v []byte, out *ingest.Out) {
+	x, number := fioNumber(v)
+	key := string(d.key)
+	switch {
+	case d.depth == 1:
+		d.head(key, v, x, number)
+	case d.depth == 2 && d.section("global options"):
+		d.option(key, v, "global", out)
+	case d.depth == 3 && d.section("disk_util"):
+		d.disk(key, v, x, number, out)
+	case d.depth == 3 && d.jobs(3):
+		switch key {
+		case "jobname":
+			d.job.name = fioText(v)
+		case "hostname":
+			d.job.host = fioText(v)
+		case "error":
+			if number {
+				d.tell("fio_job_error", d.job.name, x, out)
+			}
+		case "job_runtime":
+			if number && x > 0 {
+				d.tell("fio_job_runtime_ns", d.job.name, x*1e6, out)
+			}
+		}
+	case d.depth == 4 && d.jobs(4) && string(d.keys[3]) == "job options":
+		d.option(key, v, d.job.name, out)
+	case !number || x < 0:
+	case d.depth == 4 && d.jobs(4):
+		d.op.take(key, x)
+	case d.depth == 5 && d.jobs(4):
+		switch s := &d.op.stat; key {
+		case "min":
+			s.min = x
+		case "max":
+			s.max = x
+		case "mean":
+			s.mean = x
+		case "stddev":
+			s.dev = x
+		case "N":
+			s.n, s.counted = x, true
+		}
+	case d.depth == 6 && d.jobs(4) && string(d.keys[5]) == "percentile":
+		// fio 3.1 fills unused places with "0.00", many times over.
+		if p, ok := fioNumber(d.key); ok && p > 0 && len(d.op.stat.percents) < fioMostPercents {
+			d.op.stat.percents = append(d.op.stat.percents, fioNamed{"p" + strconv.FormatFloat(p, 'f', -1, 64), x})
+		}
+	}
+}
+
+func (o *fioOp) take(key string, x float64) {
+	switch key {
+	case "total_ios":
+		o.ios = x
+	case "io_bytes":
+		o.bytes = x
+	case "io_kbytes":
+		o.kib = x
+	case "runtime":
+		o.runtime = x
+	case "iops":
+		o.iops = x
+	case "bw_bytes":
+		o.rate = x
+	case "bw":
+		o.rateKiB = x
+	case "short_ios":
+		o.short = x
+	case "drop_ios":
+		o.dropped = x
+	}
+}
+
+// head takes the report's own keys.
+func (d *fioJSON) head(key string, v []byte, x float64, number bool) {
+	switch key {
+	case "fio version":
+		d.old = fioOld(v)
+	case "timestamp":
+		if number && x > 0 && x < maxStampMS/1000 && !d.stamped {
+			d.at = int64(x) * 1e9
+			d.stamped = true
+		}
+	case "timestamp_ms":
+		if number && x > 0 && x < maxStampMS {
+			d.at = int64(x) * 1e6
+			d.stamped = true
+		}
+	case "time":
+		if t, err := time.ParseInLocation(time.ANSIC, string(v), d.zone); err == nil && !d.stamped {
+			d.at = t.UnixNano()
+		}
+	}
+}
+
+// fioOld tells versions before 2.99, whose latencies are in microseconds and
+// whose io_bytes are KiB.
+func fioOld(v []byte) bool {
+	v = bytes.TrimPrefix(v, []byte("fio-"))
+	major, end := scanDigits(v, 0)
+	if end == 0 || end == len(v) || v[end] != '.' {
+		return false
+	}
+	minor, _ := scanDigits(v, end+1)
+	return major < 2 || major == 2 && minor < 99
+}
+
+// option takes what was asked of a job.
+func (d *fioJSON) option(key string, v []byte, job string, out *ingest.Out) {
+	switch key {
+	case "filename":
+		dev, ok := fioDevice(v)
+		if d.depth == 2 {
+			d.global = dev
+		} else if ok {
+			d.job.device = dev
+		}
+	case "runtime":
+		if ns, ok := fioSpan(v); ok {
+			if d.depth == 4 {
+				d.tell("fio_option_runtime_ns", job, ns, out)
+				break
+			}
+			d.fact(out, "fio_option_runtime_ns", d.global, job, ns)
+			d.made = true
+		}
+	}
+}
+
+// fioDevice is the device that a file name under /dev is of.
+func fioDevice(name []byte) (string, bool) {
+	rest, ok := bytes.CutPrefix(name, []byte("/dev/"))
+	if !ok || len(rest) == 0 || bytes.IndexByte(rest, ':') >= 0 {
+		return "", false
+	}
+	return string(rest), true
+}
+
+// fioSpan reads a time option: seconds unless a unit stands behind it.
+func fioSpan(v []byte) (ns float64, ok bool) {
+	n, end := scanDigits(v, 0)
+	if end == 0 || n < 0 {
+		return 0, false
+	}
+	switch strings.ToLower(string(v[end:])) {
+	case "", "s":
+		return float64(n) * 1e9, true
+	case "us":
+		return float64(n) * 1e3, true
+	case "ms":
+		return float64(n) * 1e6, true
+	case "m":
+		return float64(n) * 60e9, true
+	case "h":
+		return float64(n) * 3600e9, true
+	case "d":
+		return float64(n) * 86400e9, true
+	}
+	return 0, false
+}
+
+// disk takes a disk's counters: those of /proc/diskstats over the run.
+func (d *fioJSON) disk(key string, v []byte, x float64, number bool, out *ingest.Out) {
+	switch key {
+	case "name":
+		d.job.device = fioText(v)
+	case "hostname":
+		d.job.host = fioText(v)
+	case "read_ios", "write_ios", "read_merges", "write_merges", "read_sectors", "write_sectors":
+		if number {
+			d.tell("fio_disk_"+key, "", x, out)
+		}
+	case "read_ticks", "write_ticks", "in_queue":
+		if number {
+			d.tell("fio_disk_"+strings.TrimSuffix(key, "_ticks")+"_ns", "", x*1e6, out)
+		}
+	case "util":
+		if number {
+			d.tell("fio_disk_util", "", x/100, out)
+		}
+	}
+}
+
+// fioErrors are the errors that I/O ends with, as fio prints them.
+var fioErrors = []struct {
+	text  string
+	errno float64
+}{
+	{"Input/output error", 5}, {"No such device or address", 6}, {"No such device", 19}, {"Invalid argument", 22}, {"File too large", 27},
+	{"No space left on device", 28}, {"Read-only file system", 30}, {"Remote I/O error", 121}, {"Connection timed out", 110}, {"No data available", 61},
+	{"Invalid or incomplete multibyte or wide character", 84}, {"Structure needs cleaning", 117}, {"Stale file handle", 116},
+}
+
+// text takes a line that is no JSON; true says that its fate is to be told by
+// the caller.
+func (d *fioJSON) text(b, line []byte, out *ingest.Out) bool {
+	d.texts++
+	keep := func(name, device string, value float64) {
+		if len(d.early) < fioMostEarly {
+			d.early = append(d.early, fioFact{name, device, string(b[:min(len(b), ingest.RejectTextBytes)]), value, out.Position})
+		}
+	}
+	if rest, ok := bytes.CutPrefix(b, []byte("fio: io_u error on file ")); ok {
+		file, rest, _ := bytes.Cut(rest, []byte(": "))
+		device, _ := fioDevice(file)
+		errno := 0.0
+		for _, e := range fioErrors {
+			if bytes.HasPrefix(rest, []byte(e.text)) {
+				errno = e.errno
+				break
+			}
+		}
+		keep("fio_io_error", device, errno)
+		for _, n := range []struct{ key, name string }{{"offset=", "fio_io_error_offset_bytes"}, {"buflen=", "fio_io_error_bytes"}} {
+			if i := bytes.Index(rest, []byte(n.key)); i >= 0 {
+				if v, end := scanDigits(rest, i+len(n.key)); v >= 0 && end > i+len(n.key) {
+					keep(n.name, device, float64(v))
+				}
+			}
+		}
+	} else if i := bytes.Index(b, []byte(", err=")); i >= 0 && bytes.HasPrefix(b, []byte("fio: pid=")) {
+		if v, end := scanDigits(b, i+len(", err=")); v > 0 && end > i+len(", err=") {
+			keep("fio_error", "", float64(v))
+		}
+	}
+	if d.begun && d.depth == 0 {
+		d.job = fioJob{}
+		d.flush(&d.early, out) // the report before it has the time
+	}
+	if !d.begun && !d.held {
+		d.held = true
+		d.first = ingest.Reject{Position: out.Position, Line: out.Lineno, Reason: fioNoJSON, Text: string(line[:min(len(line), ingest.RejectTextBytes)])}
+		return false
+	}
+	return true
+}
