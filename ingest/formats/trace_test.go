@@ -220,3 +220,27 @@ func decodeVSCSI(t *testing.T, data []byte, step int) *ingest.Out {
 	}
 	return out
 }
+
+// FuzzTraces decodes anything by the decoders of trace sets and of the eBPF tools
+// without the reading loop, which is what makes it fast: the fates sum (decodeAll
+// checks it), no value is impossible, steps of the binary stream change nothing.
+func FuzzTraces(f *testing.F) {
+	lines := []ingest.Format{Alibaba, Tencent, Systor, FIU, CloudPhysics, Cydonia, MQSim, SPC, Biosnoop, BiosnoopBT, FSSlower, Biolatency}
+	for _, s := range shelf(f) {
+		if s.format.Name == VSCSI.Name || slices.ContainsFunc(lines, func(f ingest.Format) bool { return f.Name == s.format.Name }) {
+			f.Add(s.data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, format := range lines {
+			out := decodeAll(t, format, "x", data, ingest.Options{StartNS: 1_700_000_000e9}, 0)
+			check(t, &ingest.Chunk{Batch: &out.Batch})
+		}
+		whole := decodeVSCSI(t, data, max(len(data), 1))
+		check(t, &ingest.Chunk{Batch: &whole.Batch})
+		steps := decodeVSCSI(t, data, 1+len(data)/7)
+		if !slices.Equal(whole.Events, steps.Events) || fates(whole.Tally) != fates(steps.Tally) {
+			t.Errorf("steps of a stream change what is read: %s and %s", fates(whole.Tally), fates(steps.Tally))
+		}
+	})
+}
