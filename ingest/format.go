@@ -17,8 +17,9 @@ type Format struct {
 	Lacks string      // what it can't tell, in words
 
 	// Sniff says how surely head (at most SniffBytes, decompressed) is of
-	// this format: 0 no, 1 possible (a shape others share), 2 sure. path is a
-	// hint only: logs are found by content.
+	// this format: 0 no, 1 possible (a shape others share), 2 sure, 3 surer than
+	// one whose table may stand beside this format's in the same text. path is
+	// a hint only: logs are found by content.
 	Sniff func(head []byte, path string) int
 
 	// Group, where set, gives a key, the path that stands for them all; inputs
