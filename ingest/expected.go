@@ -1,9 +1,10 @@
 package ingest
 
 // byDesign are the reasons for which a format sets lines aside although they
-// are no fault of the input: averages since boot, counters that began anew.
+// are no fault of the input: averages since boot, counters that began anew,
+// requests that the trace set itself marks as never answered.
 // They are counted as rejects, and held against no input.
-var byDesign = []string{"since-boot", "counter-reset"}
+var byDesign = []string{"since-boot", "counter-reset", "no-response"}
 
 // Unexpected is the number of rejected lines that are held against the input
 // when its share of rejects is judged.
