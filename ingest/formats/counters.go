@@ -73,6 +73,23 @@ func (s *ctrSnapshot) scaled(f ctrField, n int64) bool {
 	return true
 }
 
+// ctrMost is what no device exceeds in dt nanoseconds, by far: 100 million
+// requests and 1 TB a second, 100,000 in flight, with some slack for stamps that
+// are a little off. Sums of times may exceed it where I/Os that hung for long
+// complete.
+func ctrMost(f ctrField, dt int64) float64 {
+	t := float64(dt)
+	switch {
+	case f <= ctrDiscardMerges:
+		return 1e6 + 0.1*t
+	case f <= ctrDiscardBytes:
+		return 1e10 + 1000*t
+	case f == ctrBusyNS:
+		return 1e9 + 1.1*t
+	}
+	return 1e5 * t
+}
+
 // ctrWrap is the growth of a counter of 32 bits that fell from a to b within dt
 // nanoseconds because it wrapped; false says that it can't have done so: the
 // counter is wider, or no device is as fast.
@@ -82,26 +99,15 @@ func ctrWrap(f ctrField, a, b, dt int64) (int64, bool) {
 		return 0, false
 	}
 	x := b - a + span
-	most := float64(dt)
-	switch {
-	case f <= ctrDiscardMerges:
-		most *= 0.1 // 100 million a second
-	case f <= ctrDiscardBytes:
-		most *= 1000 // 1 TB/s
-	case f == ctrBusyNS:
-		most = 1.1*most + 1e9
-	default:
-		most *= 1e5 // so many in flight
-	}
-	return x, x <= span/2 && float64(x) <= most
+	return x, x <= span/2 && float64(x) <= ctrMost(f, dt)
 }
 
-// ctrDelta is what a device did between two readings dt nanoseconds apart;
-// false says that its counters began anew. Each counter wraps on its own, while
+// ctrDelta is what a device did between two readings dt nanoseconds apart; the
+// reason is "" unless its counters began anew, or grew as none can. Each counter wraps on its own, while
 // a reset takes all: so one that fell is a wrap if it can be one and not all
 // fell with it. A sum of times that fell alone is a torn reading of that sum,
 // which then is unknown; anything else that fell is a reset.
-func ctrDelta(prev, cur *ctrSnapshot, dt int64, wraps bool) (d ctrSnapshot, ok bool) {
+func ctrDelta(prev, cur *ctrSnapshot, dt int64, wraps bool) (d ctrSnapshot, reason string) {
 	both := prev.known & cur.known
 	fell, could, dipped, times := 0, 0, 0, 0
 	for f := range ctrFields {
@@ -125,15 +131,17 @@ func ctrDelta(prev, cur *ctrSnapshot, dt int64, wraps bool) (d ctrSnapshot, ok b
 				dipped++
 				continue
 			default:
-				return d, false
+				return d, "counter-reset"
 			}
+		} else if f <= ctrDiscardBytes && float64(x) > ctrMost(f, dt) {
+			reason = "impossible"
 		}
 		d.set(f, x)
 	}
 	if fell >= 3 && fell == could || 2*dipped > times {
-		return d, false
+		return d, "counter-reset"
 	}
-	return d, true
+	return d, reason
 }
 
 // sample turns the differences over dt nanoseconds into a sample.
@@ -183,7 +191,7 @@ type ctrBase struct {
 	fresh          bool  // no interval has used it
 	lines          int64 // that wait for a fate while it is fresh
 	position       int64
-	before         ctrSnapshot // what a fall left behind
+	before         ctrSnapshot // what a fall, or a leap, left behind
 	beforeNS       int64
 	hasBefore      bool
 }
@@ -245,12 +253,12 @@ func (c *ctrSeries) add(r *ctrRow, out *ingest.Out) {
 	if b.hasBefore && b.torn(&r.snap) {
 		prev, dt = &b.before, r.timeNS-b.beforeNS
 	}
-	d, ok := ctrDelta(prev, &r.snap, dt, c.wraps)
-	if !ok {
+	d, reason := ctrDelta(prev, &r.snap, dt, c.wraps)
+	if reason != "" {
 		before, beforeNS := *prev, r.timeNS-dt
 		c.rebase(b, r, out)
 		b.before, b.beforeNS, b.hasBefore = before, beforeNS, true
-		ctrReject(out, r, "counter-reset")
+		ctrReject(out, r, reason)
 		return
 	}
 	s := d.sample(r.timeNS, dt)
@@ -277,21 +285,24 @@ func (b *ctrBase) settle(out *ingest.Out) {
 	}
 }
 
-// torn says that the last reading, where counters fell, was a torn one rather
-// than a reset: all have come back to where they were before. One or two
-// counters may do so by chance, unless they fell far.
+// torn says that the last reading, where counters fell or leapt, was a torn one
+// rather than a new beginning: all have come back to where they were before. One
+// or two that fell may do so by chance, unless they fell far.
 func (b *ctrBase) torn(cur *ctrSnapshot) bool {
 	far, fell := false, 0
 	for f := range ctrFields {
 		if !cur.has(f) || !b.before.has(f) || !b.snap.has(f) {
 			continue
 		}
-		if cur.v[f] < b.before.v[f] {
+		was, is, now := b.before.v[f], b.snap.v[f], cur.v[f]
+		switch {
+		case now < was:
 			return false
-		}
-		if b.snap.v[f] < b.before.v[f] {
+		case is < was:
 			fell++
-			far = far || (cur.v[f]-b.snap.v[f])/16 > cur.v[f]-b.before.v[f]
+			far = far || (now-is)/16 > now-was
+		case now < is: // it had leapt
+			far = true
 		}
 	}
 	return far || fell >= 4

@@ -2,6 +2,7 @@ package formats
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/iopathy/iopathy/ingest"
@@ -70,29 +71,31 @@ func TestCtrDelta(t *testing.T) {
 		}
 		return s
 	}
-	check := func(what string, a, b reading, dt int64, wraps, ok bool, want reading) {
+	check := func(what string, a, b reading, dt int64, wraps bool, reason string, want reading) {
 		t.Helper()
 		x, y := shot(a), shot(b)
 		d, got := ctrDelta(&x, &y, dt, wraps)
-		if got != ok {
-			t.Errorf("%s: %v, want %v", what, got, ok)
+		if got != reason {
+			t.Errorf("%s: %q, want %q", what, got, reason)
 		}
-		if w := shot(want); ok && (d.known != w.known || d.v != w.v) {
+		if w := shot(want); reason == "" && (d.known != w.known || d.v != w.v) {
 			t.Errorf("%s: %v, want %v", what, d, w)
 		}
 	}
-	check("growth", reading{ctrReads: 5, ctrReadNS: 7}, reading{ctrReads: 6, ctrReadNS: 9}, min60, true, true, reading{ctrReads: 1, ctrReadNS: 2})
-	check("a time wraps", reading{ctrReads: 5, ctrWriteNS: span - 10}, reading{ctrReads: 6, ctrWriteNS: 5}, min60, true, true, reading{ctrReads: 1, ctrWriteNS: 15})
-	check("requests wrap", reading{ctrReads: span - 10, ctrWrites: 1}, reading{ctrReads: 5, ctrWrites: 1}, min60, true, true, reading{ctrReads: 15, ctrWrites: 0})
-	check("no wraps in this source", reading{ctrReads: span - 10, ctrWrites: 1}, reading{ctrReads: 5, ctrWrites: 1}, min60, false, false, nil)
-	check("a wider counter fell", reading{ctrReads: span + 10, ctrWrites: 1}, reading{ctrReads: 5, ctrWrites: 1}, min60, true, false, nil)
-	check("too far for a wrap", reading{ctrReads: 5100, ctrWrites: 1}, reading{ctrReads: 12, ctrWrites: 1}, min60, true, false, nil)
-	check("too fast for a wrap", reading{ctrReads: span - 1, ctrWrites: 1}, reading{ctrReads: 1 << 30, ctrWrites: 1}, 1e9, true, false, nil)
+	check("growth", reading{ctrReads: 5, ctrReadNS: 7}, reading{ctrReads: 6, ctrReadNS: 9}, min60, true, "", reading{ctrReads: 1, ctrReadNS: 2})
+	check("a time wraps", reading{ctrReads: 5, ctrWriteNS: span - 10}, reading{ctrReads: 6, ctrWriteNS: 5}, min60, true, "", reading{ctrReads: 1, ctrWriteNS: 15})
+	check("requests wrap", reading{ctrReads: span - 10, ctrWrites: 1}, reading{ctrReads: 5, ctrWrites: 1}, min60, true, "", reading{ctrReads: 15, ctrWrites: 0})
+	check("no wraps in this source", reading{ctrReads: span - 10, ctrWrites: 1}, reading{ctrReads: 5, ctrWrites: 1}, min60, false, "counter-reset", nil)
+	check("a wider counter fell", reading{ctrReads: span + 10, ctrWrites: 1}, reading{ctrReads: 5, ctrWrites: 1}, min60, true, "counter-reset", nil)
+	check("too far for a wrap", reading{ctrReads: 5100, ctrWrites: 1}, reading{ctrReads: 12, ctrWrites: 1}, min60, true, "counter-reset", nil)
+	check("too fast for a wrap", reading{ctrReads: span - 1, ctrWrites: 1}, reading{ctrReads: 1 << 30, ctrWrites: 1}, 1e9, true, "counter-reset", nil)
 	check("busy for longer than the time there was", reading{ctrBusyNS: span - 1, ctrReadNS: 5, ctrWriteNS: 5, ctrReads: 1},
-		reading{ctrBusyNS: 1 << 20, ctrReadNS: 5, ctrWriteNS: 5, ctrReads: 1}, min60, true, true, reading{ctrReadNS: 0, ctrWriteNS: 0, ctrReads: 0})
-	check("all fell at once", reading{ctrReads: span - 10, ctrWrites: span - 10, ctrReadNS: span - 10}, reading{ctrReads: 1, ctrWrites: 1, ctrReadNS: 1}, min60, true, false, nil)
-	check("idle and reset to nothing", reading{ctrReads: 3, ctrWrites: 0}, reading{ctrReads: 0, ctrWrites: 0}, min60, true, false, nil)
-	check("other counters", reading{ctrReads: 3, ctrDiscards: 1}, reading{ctrReads: 4, ctrFlushes: 9}, min60, true, true, reading{ctrReads: 1})
+		reading{ctrBusyNS: 1 << 20, ctrReadNS: 5, ctrWriteNS: 5, ctrReads: 1}, min60, true, "", reading{ctrReadNS: 0, ctrWriteNS: 0, ctrReads: 0})
+	check("all fell at once", reading{ctrReads: span - 10, ctrWrites: span - 10, ctrReadNS: span - 10}, reading{ctrReads: 1, ctrWrites: 1, ctrReadNS: 1}, min60, true, "counter-reset", nil)
+	check("idle and reset to nothing", reading{ctrReads: 3, ctrWrites: 0}, reading{ctrReads: 0, ctrWrites: 0}, min60, true, "counter-reset", nil)
+	check("a leap", reading{ctrReads: 3, ctrReadBytes: 1}, reading{ctrReads: 4, ctrReadBytes: 1 << 40}, 1e9, true, "impossible", nil)
+	check("I/Os that hung for an hour", reading{ctrReads: 3, ctrReadNS: 1}, reading{ctrReads: 103, ctrReadNS: 360_000_001}, 1e9, true, "", reading{ctrReads: 100, ctrReadNS: 360_000_000})
+	check("other counters", reading{ctrReads: 3, ctrDiscards: 1}, reading{ctrReads: 4, ctrFlushes: 9}, min60, true, "", reading{ctrReads: 1})
 }
 
 // TestDiskstatsRecording: the samples sum to the counters before and after, as
@@ -201,4 +204,36 @@ func TestCounterCases(t *testing.T) {
 			t.Errorf("v1: counter %d is %g, want %g", i, e.Value, w)
 		}
 	}
+}
+
+// FuzzCounters decodes anything by the formats of counters and rates without the
+// reading loop: the fates sum (decodeAll checks it), no value is impossible, and
+// the steps in which a stream comes change nothing.
+func FuzzCounters(f *testing.F) {
+	all := []ingest.Format{Diskstats, CgroupIO, Sar, SadfCSV, SadfJSON, Prometheus, PrometheusJSON}
+	for _, s := range shelf(f) {
+		if slices.ContainsFunc(all, func(g ingest.Format) bool { return g.Name == s.format.Name }) {
+			f.Add(s.data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, format := range all {
+			for _, o := range []ingest.Options{{}, {StartNS: 1_700_000_000e9, Interval: "10s"}} {
+				out := decodeAll(t, format, "blkio.io_serviced", data, o, len(data))
+				check(t, &ingest.Chunk{Batch: &out.Batch})
+				for i := range out.Samples {
+					if s := &out.Samples[i]; s.BusyNS > s.IntervalNS {
+						t.Errorf("%s: busy for longer than the interval: %+v", format.Name, *s)
+					}
+				}
+				if format.Stream == nil {
+					continue
+				}
+				steps := decodeAll(t, format, "x", data, o, 1+len(data)/7)
+				if !slices.Equal(out.Samples, steps.Samples) || !slices.Equal(out.Rejected, steps.Rejected) || fates(out.Tally) != fates(steps.Tally) {
+					t.Errorf("%s: steps of a stream change what is read: %s and %s", format.Name, fates(out.Tally), fates(steps.Tally))
+				}
+			}
+		}
+	})
 }

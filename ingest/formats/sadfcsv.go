@@ -196,14 +196,16 @@ func (d *sadfCSV) at(host []byte, seconds, ns int64, out *ingest.Out) {
 	if d.begun && ns == d.stampNS && seconds == d.second && bytes.Equal(host, d.host) {
 		return
 	}
+	rows := d.reports.cur.rows[:0]
 	d.reports.close(out)
-	if !d.begun || !bytes.Equal(host, d.host) {
+	if d.reports.host == "" || !bytes.Equal(host, d.host) {
 		d.host = append(d.host[:0], host...)
 		d.reports.host = string(host)
 	}
 	d.begun, d.second, d.stampNS = true, seconds, ns
 	d.reports.period, d.reports.hasPrev = max(100*seconds, 1), false
 	d.reports.stamp(ns, out)
+	d.reports.cur.rows = rows
 }
 
 // deviceLine reads a line of the table of devices.
@@ -214,28 +216,25 @@ func (d *sadfCSV) deviceLine(f [][]byte, seconds, ns int64, line []byte, out *in
 		out.Reject(line, "columns")
 		return
 	}
-	var r ioRow
+	d.at(f[0], seconds, ns, out)
 	for i := 0; i < len(v); i += n {
-		r = ioRow{}
-		if len(v[i]) == 0 {
-			out.Reject(line, "columns")
-			return
+		r := d.reports.slot(out)
+		reason := sarValues(r, v[i+1:i+n], d.cols)
+		if reason == "" && len(v[i]) == 0 {
+			reason = "columns"
 		}
-		if reason := sarValues(&r, v[i+1:i+n], d.cols); reason != "" {
+		if reason != "" {
+			for k := 0; k <= i; k += n {
+				d.reports.unslot()
+			}
 			out.Reject(line, reason)
 			return
 		}
-	}
-	d.at(f[0], seconds, ns, out)
-	for i := 0; i < len(v); i += n {
-		r = ioRow{position: out.Position, lineno: out.Lineno}
 		if i == 0 {
 			r.lines = 1 // the line's one fate
 		}
-		sarValues(&r, v[i+1:i+n], d.cols)
 		d.device = sarDevice(v[i], d.device[:0])
-		r.device = d.reports.name(d.device)
-		d.reports.add(r, out)
+		r.device, r.position, r.lineno = d.reports.name(d.device), out.Position, out.Lineno
 	}
 }
 
