@@ -43,71 +43,9 @@ const (
 	straceNoStamp = "no-stamp: trace with strace -f -ttt -T -yy"
 	straceTable   = "summary-table: trace with strace -f -ttt -T -yy, without -c"
 	straceTorn    = "torn-call"
+
+	straceUnfinished = "<unfinished ...>"
 )
-
-// sniffStrace is sure if most of the head's lines are strace's.
-func sniffStrace(head []byte, _ string) int {
-	seen, other := 0, 0
-	for line := range bytes.Lines(head) {
-		whole := bytes.HasSuffix(line, []byte("\n"))
-		line = bytes.TrimRight(line, "\r\n ")
-		if len(line) == 0 {
-			continue
-		}
-		p := straceCut(line)
-		switch {
-		case bytes.HasPrefix(p.rest, []byte("% time ")) && bytes.Contains(p.rest, []byte(" usecs/call ")):
-			return 2
-		case straceLike(p.rest):
-			seen++
-		case whole:
-			other++
-		}
-	}
-	if seen > 0 && seen >= other {
-		return 2
-	}
-	return 0
-}
-
-// straceLike tells a line of strace, without pid and stamp.
-func straceLike(b []byte) bool {
-	switch {
-	case straceMessage(b), bytes.HasPrefix(b, []byte("<... ")) && bytes.Contains(b, []byte(" resumed>")),
-		bytes.HasPrefix(b, []byte("+++ ")) && bytes.HasSuffix(b, []byte(" +++")),
-		bytes.HasPrefix(b, []byte("--- ")) && bytes.HasSuffix(b, []byte(" ---")):
-		return true
-	}
-	name := straceName(b)
-	return name > 1 && (bytes.HasSuffix(b, []byte("<unfinished ...>")) || bytes.Contains(b[name:], []byte(")")) && bytes.Contains(b[name:], []byte(" = ")))
-}
-
-// straceMessage tells what strace says of itself.
-func straceMessage(b []byte) bool {
-	if rest, ok := bytes.CutPrefix(b, []byte("strace: ")); ok {
-		return len(rest) > 0
-	}
-	for _, p := range []string{"Process ", "[ Process PID="} {
-		if bytes.HasPrefix(b, []byte(p)) && len(b) > len(p) && b[len(p)]-'0' <= 9 {
-			return true
-		}
-	}
-	return false
-}
-
-// straceName is the length of the call's name if b begins with NAME(, else 0.
-func straceName(b []byte) int {
-	for i, c := range b {
-		switch {
-		case c >= 'a' && c <= 'z' || c == '_' || i > 0 && c >= '0' && c <= '9':
-		case c == '(':
-			return i
-		default:
-			return 0
-		}
-	}
-	return 0
-}
 
 // strace is the state between lines.
 type strace struct {
@@ -119,6 +57,9 @@ type strace struct {
 	cloner *straceProc // that has a clone under way
 	torn   *straceCall // cut by an attach message: the next line goes on
 	table  bool        // inside a summary
+	seen   int64       // lines with a pid
+	gone   [64]int32   // pids that exited last: a child may be gone before its clone returns
+	next   int
 }
 
 // straceProc is one traced thread.
@@ -127,6 +68,7 @@ type straceProc struct {
 	files *straceFiles // nil: nothing known, inherited from the cloner at first use
 	call  straceCall   // begun and not yet resumed
 	begun bool
+	seen  int64 // when it last had a line with its pid
 }
 
 // straceCall is a call that began in one line and ends in another.
@@ -153,8 +95,13 @@ func (d *strace) Line(line []byte, out *ingest.Out) {
 	if d.torn != nil {
 		call := d.torn
 		d.torn = nil
-		if p.pid < 0 && p.stamp == straceStampNone && straceName(b) == 0 && !straceMessage(b) {
+		if p.pid < 0 && p.stamp == straceStampNone && straceName(b) == 0 && !bytes.HasPrefix(b, []byte("<... ")) && !straceMessage(b) {
 			call.text = append(call.text, b...)
+			if text, ok := bytes.CutSuffix(call.text, []byte(straceUnfinished)); ok {
+				call.position = out.Position
+				d.begin(call.proc, *call, text, out)
+				return
+			}
 			d.finish(call, call.text, 1, now, line, out)
 			return
 		}
@@ -201,7 +148,7 @@ func (d *strace) Line(line []byte, out *ingest.Out) {
 	if kind == straceFact {
 		call.word = straceWord(b[:n])
 	}
-	if i := len(args) - len("<unfinished ...>"); i >= 0 && string(args[i:]) == "<unfinished ...>" {
+	if i := len(args) - len(straceUnfinished); i >= 0 && string(args[i:]) == straceUnfinished {
 		d.begin(proc, call, args[:i], out)
 		return
 	}
@@ -303,6 +250,8 @@ func (d *strace) settle(proc *straceProc, out *ingest.Out) {
 func (d *strace) exited(proc *straceProc, out *ingest.Out) {
 	d.settle(proc, out)
 	delete(d.procs, proc.pid)
+	d.gone[d.next%len(d.gone)] = proc.pid
+	d.next++
 	if d.recent == proc {
 		d.recent = nil
 	}
@@ -335,19 +284,6 @@ func (d *strace) End(out *ingest.Out) {
 	out.Position = position
 }
 
-// straceAttached is the pid of "[strace: ]Process N attached".
-func straceAttached(b []byte) (int32, bool) {
-	i := bytes.Index(b, []byte("Process "))
-	if i < 0 {
-		return 0, false
-	}
-	v, end := scanDigits(b, i+len("Process "))
-	if v <= 0 || v > 1<<30 || !bytes.HasPrefix(b[end:], []byte(" attached")) {
-		return 0, false
-	}
-	return int32(v), true
-}
-
 // of is the thread of a line. strace leaves the pid out while it follows one
 // thread only: that is the main one, or the one that is left of several. resumes
 // says that the line ends a call that was begun.
@@ -363,15 +299,20 @@ func (d *strace) of(pid int32, resumes bool) *straceProc {
 			}
 			d.recent = p
 		}
+		d.seen++
+		d.recent.seen = d.seen
 		return d.recent
 	}
 	if d.recent != nil {
 		return d.recent
 	}
-	if len(d.procs) == 1 {
-		for _, p := range d.procs {
-			return p
+	for _, p := range d.procs { // the one that the log followed before the thread that has gone
+		if p.seen > 0 && (d.recent == nil || p.seen > d.recent.seen) {
+			d.recent = p
 		}
+	}
+	if d.recent != nil {
+		return d.recent
 	}
 	if d.main == nil {
 		d.main = &straceProc{pid: ingest.Missing, files: newStraceFiles()}

@@ -3,6 +3,7 @@ package formats
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/iopathy/iopathy/ingest"
@@ -202,7 +203,7 @@ func (d *strace) track(c *straceCall, a *straceArgs, r *straceResult, args []byt
 		if d.cloner == c.proc {
 			d.cloner = nil
 		}
-		if r.value > 0 && r.value <= 1<<30 {
+		if r.value > 0 && r.value <= 1<<30 && !slices.Contains(d.gone[:], int32(r.value)) {
 			d.inherit(d.proc(int32(r.value)), c.proc, args)
 		}
 		return false
