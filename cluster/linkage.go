@@ -22,7 +22,7 @@ type Tree struct {
 // 1 - mean(A).mean(B), so that one mean and one weight a cluster are enough.
 // Average linkage is reducible: merging reciprocal nearest neighbours along a
 // chain (Benzécri, 1982; Murtagh, 1983) gives the tree in O(n) memory and
-// O(n^2 d) time. Heights are sorted and numbered as SciPy's linkage does.
+// O(n^2 d) time at worst. Heights are sorted and numbered as SciPy's linkage does.
 func Linkage(rows []float64, d int, weights []float64) Tree {
 	n := 0
 	if d > 0 {
@@ -58,27 +58,32 @@ func Linkage(rows []float64, d int, weights []float64) Tree {
 }
 
 // forest is the live clusters, each known by its first member's row. Their
-// means lie in buckets around pivots, so that a search passes by whatever
-// can't be near: a.b = a.p + a.(b-p) is at most a.p + |a| r for every b within
-// r of the pivot p.
+// means lie in buckets around directions, so that a search passes by whatever
+// can't be near: with u the direction of a bucket, a.b is at most
+// (a.u)(b.u) + |a less its part along u| |b less its part along u|.
 type forest struct {
 	d, live int
 	weight  []float64 // by row
 	at      []place   // by row
 	buckets []bucket
-	sortedN int // live clusters when the buckets were made
-	next    int // rows before it are merged away
+	axes    []float64 // unit vectors u of the buckets, densely; 0 where a bucket has none
+	sortedN int       // live clusters when the buckets were made
+	next    int       // rows before it are merged away
 	query   []float64
+	along   []float64 // scratch: product of a query with each axis
+	bound   []float64 // scratch: what a bucket can give at most
 }
 
 // place is where a cluster's mean lies; bucket -1: merged away.
 type place struct{ bucket, slot int32 }
 
+// bucket holds means densely, each with its part along the bucket's axis and
+// the length of the rest. low, high and far bound them.
 type bucket struct {
-	pivot  []float64
-	radius float64   // of the ball around the pivot that holds all means
-	mean   []float64 // densely
-	first  []int32   // rows of the means
+	mean           []float64
+	part, rest     []float64
+	first          []int32 // rows of the means
+	low, high, far float64
 }
 
 func newForest(rows []float64, d, n int, weights []float64) *forest {
@@ -95,41 +100,40 @@ func newForest(rows []float64, d, n int, weights []float64) *forest {
 	return c
 }
 
-// spread makes the buckets anew: about the square root of the live clusters,
-// around means of samples of them.
+// spread makes the buckets anew: about twice the square root of the live
+// clusters, around means of samples of them.
 func (c *forest) spread() {
 	d := c.d
 	mean, first := make([]float64, 0, c.live*d), make([]int32, 0, c.live)
 	for i := range c.buckets {
 		mean, first = append(mean, c.buckets[i].mean...), append(first, c.buckets[i].first...)
 	}
-	k := max(int(math.Sqrt(float64(c.live))), 1)
-	pivots := make([]float64, k*d)
+	k := max(int(bucketShare*math.Sqrt(float64(c.live))), 1)
+	c.axes, c.along, c.bound = make([]float64, k*d), make([]float64, k), make([]float64, k)
 	for i := range k {
 		j := i * c.live / k
-		copy(pivots[i*d:i*d+d], mean[j*d:j*d+d])
+		copy(c.axes[i*d:i*d+d], mean[j*d:j*d+d])
+		normalise(c.axes[i*d : i*d+d])
 	}
-	for range pivotRounds {
-		sum, n := make([]float64, k*d), make([]float64, k)
-		for j := 0; j < c.live; j += max(c.live/(samplePerPivot*k), 1) {
+	for range axisRounds {
+		sum := make([]float64, k*d)
+		for j := 0; j < c.live; j += max(c.live/(samplePerAxis*k), 1) {
 			m := mean[j*d : j*d+d]
-			i := nearestPivot(pivots, d, m)
-			n[i]++
+			s := sum[c.nearestAxis(m)*d:]
 			for x := range m {
-				sum[i*d+x] += m[x]
+				s[x] += m[x]
 			}
 		}
 		for i := range k {
-			if n[i] > 0 {
-				for x := range d {
-					pivots[i*d+x] = sum[i*d+x] / n[i]
-				}
+			if s := sum[i*d : i*d+d]; dotAll(s, s) > 0 {
+				copy(c.axes[i*d:i*d+d], s)
+				normalise(c.axes[i*d : i*d+d])
 			}
 		}
 	}
 	c.buckets = make([]bucket, k)
-	for i := range k {
-		c.buckets[i].pivot = pivots[i*d : i*d+d]
+	for i := range c.buckets {
+		c.buckets[i].low, c.buckets[i].high = math.Inf(1), math.Inf(-1)
 	}
 	for j, row := range first {
 		c.put(int(row), mean[j*d:j*d+d])
@@ -138,43 +142,37 @@ func (c *forest) spread() {
 }
 
 const (
-	pivotRounds    = 3
-	samplePerPivot = 10
+	bucketShare   = 2.0
+	axisRounds    = 3
+	samplePerAxis = 10
 )
 
-func nearestPivot(pivots []float64, d int, m []float64) int {
-	best, at := math.Inf(1), 0
-	for i := 0; i*d < len(pivots); i++ {
-		if x := apart(pivots[i*d:i*d+d], m); x < best {
-			best, at = x, i
+// nearestAxis is the bucket whose direction is nearest; along holds the
+// products with all of them.
+func (c *forest) nearestAxis(m []float64) int {
+	dots(m, c.axes, c.along)
+	at := 0
+	for i, x := range c.along {
+		if x > c.along[at] {
+			at = i
 		}
 	}
 	return at
 }
 
-// apart is the squared distance of two vectors.
-func apart(a, b []float64) float64 {
-	s := 0.0
-	for k, v := range b {
-		x := a[k] - v
-		s += x * x
-	}
-	return s
-}
-
-// put lays a mean into the bucket of the nearest pivot.
+// put lays a mean into the bucket of the nearest direction.
 func (c *forest) put(row int, mean []float64) {
-	best, at := math.Inf(1), 0
-	for i := range c.buckets {
-		if x := apart(c.buckets[i].pivot, mean); x < best {
-			best, at = x, i
-		}
+	at := c.nearestAxis(mean)
+	b, part, rest := &c.buckets[at], c.along[at], 0.0
+	for k, u := range c.axes[at*c.d : at*c.d+c.d] {
+		x := mean[k] - part*u
+		rest += x * x
 	}
-	b := &c.buckets[at]
+	rest = math.Sqrt(rest)
 	c.at[row] = place{int32(at), int32(len(b.first))}
 	b.mean, b.first = append(b.mean, mean...), append(b.first, int32(row))
-	// Rounded up, so that the bound holds whatever the rounding of the sums.
-	b.radius = max(b.radius, math.Sqrt(best)*(1+slack))
+	b.part, b.rest = append(b.part, part), append(b.rest, rest)
+	b.low, b.high, b.far = min(b.low, part), max(b.high, part), max(b.far, rest)
 }
 
 // take removes a cluster; the last of its bucket fills the gap.
@@ -184,10 +182,10 @@ func (c *forest) take(row int) {
 	last := len(b.first) - 1
 	if i := int(p.slot); i != last {
 		copy(b.mean[i*d:i*d+d], b.mean[last*d:])
-		b.first[i] = b.first[last]
+		b.first[i], b.part[i], b.rest[i] = b.first[last], b.part[last], b.rest[last]
 		c.at[b.first[i]].slot = p.slot
 	}
-	b.mean, b.first = b.mean[:last*d], b.first[:last]
+	b.mean, b.first, b.part, b.rest = b.mean[:last*d], b.first[:last], b.part[:last], b.rest[:last]
 	c.at[row].bucket = -1
 }
 
@@ -203,8 +201,12 @@ func (c *forest) firstLive() int {
 	return c.next
 }
 
-// slack widens bounds by more than the sums can round.
-const slack = 1e-12
+// slack widens bounds by more than the sums can round; tiny does so for a
+// square, before its root is taken.
+const (
+	slack = 1e-12
+	tiny  = 1e-14
+)
 
 // search is one query for the cluster with the largest product of means.
 type search struct {
@@ -223,30 +225,74 @@ func (c *forest) nearest(row, previous int) (near int, dot float64) {
 	if previous >= 0 {
 		s.best, s.near, s.held = dotAll(s.a, c.mean(previous)), int32(previous), true
 	}
-	own := int(c.at[row].bucket)
-	s.scan(&c.buckets[own])
-	length := math.Sqrt(dotAll(s.a, s.a)) * (1 + slack)
-	for i := range c.buckets {
+	dots(s.a, c.axes, c.along)
+	square := dotAll(s.a, s.a)
+	top := 0
+	for i, along := range c.along {
 		b := &c.buckets[i]
-		if i == own || len(b.first) == 0 || dotAll(s.a, b.pivot)+length*b.radius < s.best-slack {
+		if len(b.first) == 0 {
+			c.bound[i] = math.Inf(-1)
 			continue
 		}
-		s.scan(b)
+		c.bound[i] = max(along*b.low, along*b.high) + beside(square, along)*b.far
+		if c.bound[i] > c.bound[top] {
+			top = i
+		}
+	}
+	// The likeliest first, so that the others fall short of it.
+	s.scan(&c.buckets[top], c.along[top], square)
+	for i := range c.buckets {
+		if i != top && c.bound[i] >= s.best-slack {
+			s.scan(&c.buckets[i], c.along[i], square)
+		}
 	}
 	return int(s.near), s.best
 }
 
-func (s *search) scan(b *bucket) {
-	d := len(s.a)
-	for j, row := range b.first {
-		x := dotAll(s.a, b.mean[j*d:j*d+d])
-		if x < s.best || row == s.row {
+// beside is the length of what a vector of this square has beside its part
+// along a unit vector, rounded up.
+func beside(square, along float64) float64 { return math.Sqrt(max(square-along*along, 0) + tiny) }
+
+// scan tries the means of a bucket that aren't out of reach, four at a time.
+func (s *search) scan(b *bucket, along, square float64) {
+	d, off := len(s.a), beside(square, along)
+	part, rest := b.part, b.rest[:len(b.part)]
+	var wait [4]int
+	n, least := 0, s.best-slack
+	for j := range part {
+		if along*part[j]+off*rest[j] < least {
 			continue
 		}
-		if x > s.best || !s.held && row < s.near {
-			s.held = x == s.best && s.held
-			s.best, s.near = x, row
+		wait[n] = j
+		if n++; n < len(wait) {
+			continue
 		}
+		n = 0
+		m := b.mean
+		i0, i1, i2, i3 := wait[0]*d, wait[1]*d, wait[2]*d, wait[3]*d
+		x0, x1, x2, x3 := dotFour(s.a, m[i0:i0+d], m[i1:i1+d], m[i2:i2+d], m[i3:i3+d])
+		if max(x0, x1, x2, x3) < s.best {
+			continue
+		}
+		s.try(x0, b.first[wait[0]])
+		s.try(x1, b.first[wait[1]])
+		s.try(x2, b.first[wait[2]])
+		s.try(x3, b.first[wait[3]])
+		least = s.best - slack
+	}
+	for _, j := range wait[:n] {
+		s.try(dotAll(s.a, b.mean[j*d:j*d+d]), b.first[j])
+	}
+}
+
+// try holds a cluster against the best so far.
+func (s *search) try(x float64, row int32) {
+	if x < s.best || row == s.row {
+		return
+	}
+	if x > s.best || !s.held && row < s.near {
+		s.held = x == s.best && s.held
+		s.best, s.near = x, row
 	}
 }
 
@@ -259,6 +305,30 @@ func dotAll(a, b []float64) float64 {
 		s += a[k] * v
 	}
 	return s
+}
+
+// dotFour is dotAll of four vectors at once: one sum alone waits for itself.
+func dotFour(a, b0, b1, b2, b3 []float64) (s0, s1, s2, s3 float64) {
+	b0, b1, b2, b3 = b0[:len(a)], b1[:len(a)], b2[:len(a)], b3[:len(a)]
+	for k, v := range a {
+		s0 += v * b0[k]
+		s1 += v * b1[k]
+		s2 += v * b2[k]
+		s3 += v * b3[k]
+	}
+	return s0, s1, s2, s3
+}
+
+// dots writes the products of a with the rows of b.
+func dots(a, b, out []float64) {
+	d, i := len(a), 0
+	for ; i+4 <= len(out); i += 4 {
+		r := b[i*d : (i+4)*d]
+		out[i], out[i+1], out[i+2], out[i+3] = dotFour(a, r[:d], r[d:2*d], r[2*d:3*d], r[3*d:])
+	}
+	for ; i < len(out); i++ {
+		out[i] = dotAll(a, b[i*d:i*d+d])
+	}
 }
 
 type rawMerge struct {

@@ -14,8 +14,10 @@ import (
 // lcgPoints are unit vectors of 8 coordinates around the axes, by the
 // generator x = (1103515245 x + 12345) mod 2^31 from 12345; testdata/linkage
 // was made from the same ones.
-func lcgPoints(n int) []float64 {
-	const d = 8
+func lcgPoints(n int) []float64 { return lcgOverlapping(n, 8) }
+
+// lcgOverlapping are such vectors of d coordinates around the first 8 axes.
+func lcgOverlapping(n, d int) []float64 {
 	rows := make([]float64, n*d)
 	x := uint64(12345)
 	for i := range n {
@@ -220,13 +222,15 @@ func lcgSeparable(n int) []float64 {
 }
 
 func BenchmarkLinkage(b *testing.B) {
-	for _, n := range []int{1000, 5000, 20000} {
-		rows := lcgPoints(n)
-		b.Run(fmt.Sprintf("points=%d", n), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				Linkage(rows, 8, nil)
-			}
-		})
+	for _, d := range []int{8, 12} {
+		for _, n := range []int{1000, 5000, 20000} {
+			rows := lcgOverlapping(n, d)
+			b.Run(fmt.Sprintf("points=%d/dims=%d", n, d), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					Linkage(rows, d, nil)
+				}
+			})
+		}
 	}
 }
