@@ -12,7 +12,7 @@ type Names struct {
 
 // slot spreads names by a few of their bytes. It is quick, and no more than a
 // hint: the map settles what it can't, and hostile names can't make that slow.
-func slot(b []byte) uint {
+func slot[T string | []byte](b T) uint {
 	n := len(b)
 	return (uint(b[0]) + 3*uint(b[n/2]) + 5*uint(b[n-1]) + 11*uint(n)) % 64
 }
@@ -39,10 +39,16 @@ func (n *Names) InternString(s string) Name {
 	if s == "" {
 		return 0
 	}
-	if id, ok := n.index[s]; ok {
+	near := &n.near[slot(s)]
+	if id := *near; id != 0 && n.list[id] == s {
 		return id
 	}
-	return n.add(s)
+	id, ok := n.index[s]
+	if !ok {
+		id = n.add(s)
+	}
+	*near = id
+	return id
 }
 
 func (n *Names) add(s string) Name {

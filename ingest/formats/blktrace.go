@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/iopathy/iopathy/ingest"
 )
@@ -21,7 +22,7 @@ var Blktrace = ingest.Register(ingest.Format{
 	Kind:  ingest.KindQ2C,
 	Needs: "the epoch of the first record where the trace holds no TIMESTAMP (start_ns; without it times stay relative, from 1970); the host",
 	Lacks: "host, device name (numbers only), queue depth, file; secure erase and zone operations in version 7; " +
-		"what the tracer dropped leaves no mark but halves of I/Os",
+		"what the tracer dropped leaves no mark but halves of I/Os; after blkparse -d the time from the start to the first I/O",
 	Sniff:   sniffBlktrace,
 	Group:   blktraceGroup,
 	Records: func(src *ingest.Source) (ingest.RecordsDecoder, error) { return newBlktrace(src) },
@@ -183,6 +184,10 @@ func newBlktrace(src *ingest.Source) (*blktrace, error) {
 		}
 	}
 	switch {
+	case known != math.MaxInt64 && first < known-int64(time.Second):
+		// blkparse -d makes stamps count from the first record, but for that of
+		// the TIMESTAMP: when the trace began is all that it still tells.
+		d.stamp, d.epoch = first, epoch
 	case known != math.MaxInt64:
 		d.stamp, d.epoch = known, epoch
 	case first != math.MaxInt64:
@@ -369,8 +374,8 @@ func (d *blktrace) record(m *blkMember, h *blkHeader, text, payload []byte, out 
 		out.Note()
 		return
 	}
-	time := d.epoch + (h.time - d.stamp)
-	if h.time < 0 || time < 0 {
+	ns := d.epoch + (h.time - d.stamp)
+	if h.time < 0 || ns < 0 {
 		out.Reject(text, blkBadTime)
 		return
 	}
@@ -379,7 +384,7 @@ func (d *blktrace) record(m *blkMember, h *blkHeader, text, payload []byte, out 
 		return
 	}
 	d.rec = blkRecord{
-		TimeNS: time, Sector: h.sector, Sectors: uint64(h.bytes >> 9), Dev: h.device, PID: h.pid, Action: action,
+		TimeNS: ns, Sector: h.sector, Sectors: uint64(h.bytes >> 9), Dev: h.device, PID: h.pid, Action: action,
 		Cgroup: cgroup, Text: text,
 	}
 	r := &d.rec

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -228,6 +231,57 @@ func TestBlktraceLayouts(t *testing.T) {
 	}
 }
 
+// TestBlktraceDump: blkparse -d writes the records of all CPUs into one file, with stamps
+// that count from the first record, but for the TIMESTAMP's.
+func TestBlktraceDump(t *testing.T) {
+	l := blkLayout{version: 7}
+	tour := rawTour(l)
+	want := read(t, sample{path: "x", data: blkBytes(l, tour...), o: ingest.Options{Host: "h"}}, 1, nil)
+	for i := range tour[2:] {
+		tour[2+i].time -= tour[0].time + 1_000_000 // the first record is 1 ms behind the TIMESTAMP
+	}
+	tour[3].time, tour[4].time = 0, 0
+	dump := read(t, sample{path: "x", data: blkBytes(l, tour...), o: ingest.Options{Host: "h"}}, 1, nil)
+	if dump.rep.FirstNS != want.rep.FirstNS-1_000_000 || dump.rep.LastNS != want.rep.LastNS-1_000_000 || dump.rep.Events != want.rep.Events {
+		t.Errorf("%d events from %d to %d, the trace has %d from %d to %d",
+			dump.rep.Events, dump.rep.FirstNS, dump.rep.LastNS, want.rep.Events, want.rep.FirstNS, want.rep.LastNS)
+	}
+	// By blkparse itself, where it is and the recordings are.
+	path, err := exec.LookPath("blkparse")
+	archive := filepath.Join("..", "..", "..", "shared", "corpus", "raw", "run-0002.blktrace.tar.gz")
+	inputs, _, err2 := ingest.Resolve([]string{archive}, nil, ingest.Options{})
+	if err != nil || err2 != nil {
+		t.Skipf("blkparse or the recordings absent: %v, %v", err, err2)
+	}
+	dir := t.TempDir()
+	for i, m := range inputs[0].Members {
+		r, err := m.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		r.Close()
+		if err := errors.Join(err, os.WriteFile(filepath.Join(dir, fmt.Sprintf("x.blktrace.%d", i)), data, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := exec.Command(path, "-q", "-i", "x", "-d", "x.dump", "-o", "x.txt")
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "x.dump"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := ingest.Options{Host: "h"}
+	rows, _ := readInput(t, ingest.Input{Path: "x.dump", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}, o)
+	members, _ := readInput(t, inputs[0], o)
+	if rowsOf(rows) != rowsOf(members) {
+		t.Errorf("the dump differs from the trace: %s", firstDifference(rowsOf(members), rowsOf(rows)))
+	}
+}
+
 func TestBlktraceGroup(t *testing.T) {
 	check := func(path, want string) {
 		t.Helper()
@@ -402,6 +456,48 @@ func TestBlktraceCorpus(t *testing.T) {
 		t.Errorf("%d rows without their Q, want 4", headless)
 	}
 	t.Logf("%d archives, %d events, %d differ, %d queued before the trace begins", len(paths), events, differ, headless)
+}
+
+// FuzzBlktrace reads anything as two members of a trace: nothing impossible,
+// fates that sum (Read checks it), and the sizes of reads and chunks change no
+// row.
+func FuzzBlktrace(f *testing.F) {
+	for _, data := range blkFixtures() {
+		f.Add(data, uint16(len(data)/2), uint16(100))
+	}
+	le := blkLayout{version: 7}
+	f.Add(append(blkBytes(le, rawTour(le)...), blkBytes(blkLayout{8, true}, rawTour(blkLayout{8, true})...)...), uint16(1529), uint16(1000))
+	f.Fuzz(func(t *testing.T, data []byte, cut, chunk uint16) {
+		at := min(int(cut), len(data))
+		member := func(data []byte) ingest.Input {
+			return ingest.Input{Path: "x", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
+		}
+		in := ingest.Input{Path: "x.*", Members: []ingest.Input{member(data[:at]), member(data[at:])}}
+		one := func(o ingest.Options) (rows, chunks string, rep ingest.Report) {
+			o.Format, o.Host = "blktrace", "h"
+			var all, each strings.Builder
+			rep, err := ingest.Read(context.Background(), in, o, 1, func(c *ingest.Chunk) error {
+				check(t, c)
+				dump(&all, c.Batch)
+				fmt.Fprintf(&each, "chunk %d final %v %s\n%s", c.Number, c.Final, fates(c.Tally), all.String())
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return byKind(all.String()), each.String(), rep
+		}
+		want, _, rep := one(ingest.Options{})
+		small := ingest.Options{ChunkBytes: 1 + int64(chunk)}
+		rows, chunks, got := one(small)
+		if rowsOf(rows) != rowsOf(want) || fates(got.Tally) != fates(rep.Tally) {
+			t.Errorf("chunks change rows: %s", firstDifference(rowsOf(want), rowsOf(rows)))
+		}
+		small.ReadBytes = 5
+		if _, again, _ := one(small); again != chunks {
+			t.Errorf("reads change chunks: %s", firstDifference(chunks, again))
+		}
+	})
 }
 
 func BenchmarkBlktrace(b *testing.B) {
