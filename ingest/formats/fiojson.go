@@ -31,7 +31,7 @@ var FioJSON = ingest.Register(ingest.Format{
 		if err != nil {
 			zone = time.UTC
 		}
-		return &fioJSON{host: src.Host, zone: zone, at: src.Options.StartNS}, nil
+		return &fioJSON{host: src.Host, zone: zone, at: src.Options.StartNS, names: make(map[[2]string]string)}, nil
 	},
 })
 
@@ -53,9 +53,10 @@ const fioDepth = 8
 
 // fioJSON is the state between lines.
 type fioJSON struct {
-	host string
-	zone *time.Location
-	at   int64 // ns; end of the run
+	names map[[2]string]string // of facts, by their parts
+	host  string
+	zone  *time.Location
+	at    int64 // ns; end of the run
 
 	depth  int
 	keys   [fioDepth][]byte // of the open objects and lists
@@ -99,7 +100,10 @@ func (d *fioJSON) Line(line []byte, out *ingest.Out) {
 	if i := bytes.LastIndexByte(b, '\r'); i >= 0 { // progress is written over itself
 		b = b[i+1:]
 	}
-	trimmed := bytes.TrimLeft(b, " \t")
+	trimmed := b
+	for len(trimmed) > 0 && (trimmed[0] == ' ' || trimmed[0] == '\t') {
+		trimmed = trimmed[1:]
+	}
 	if d.depth > 0 && len(b) > 0 && b[0] == '{' && len(bytes.TrimRight(b, " ")) == 1 { // the one before was cut off
 		d.incomplete(out)
 	}
@@ -125,7 +129,14 @@ func (d *fioJSON) Line(line []byte, out *ingest.Out) {
 
 // fioBelongs tells a line of JSON from one that another stream wrote between.
 func fioBelongs(b []byte) bool {
-	return len(b) == 0 || bytes.IndexByte([]byte(`"{}[],-0123456789`), b[0]) >= 0
+	if len(b) == 0 {
+		return true
+	}
+	switch b[0] {
+	case '"', '{', '}', '[', ']', ',', '-':
+		return true
+	}
+	return b[0]-'0' <= 9
 }
 
 // report begins one.
@@ -227,7 +238,7 @@ func (d *fioJSON) tokens(b []byte, out *ingest.Out) {
 			}
 		default:
 			from := i
-			for i < len(b) && bytes.IndexByte([]byte(" \t,:{}[]\""), b[i]) < 0 {
+			for i < len(b) && !fioEnds(b[i]) {
 				i++
 			}
 			if d.hasKey {
@@ -236,6 +247,15 @@ func (d *fioJSON) tokens(b []byte, out *ingest.Out) {
 			}
 		}
 	}
+}
+
+// fioEnds tells what ends a number or word.
+func fioEnds(c byte) bool {
+	switch c {
+	case ' ', '\t', ',', ':', '{', '}', '[', ']', '"':
+		return true
+	}
+	return false
 }
 
 // push opens an object or a list under the key that was read.
@@ -256,9 +276,9 @@ func (d *fioJSON) push(out *ingest.Out) {
 	case d.depth == 3:
 		d.job = fioJob{device: d.global}
 	case d.depth == 4:
-		d.op = fioOp{}
+		d.op = fioOp{named: d.op.named[:0], stat: d.op.stat}
 	case d.depth == 5:
-		d.op.stat = fioStat{}
+		d.op.stat = fioStat{percents: d.op.stat.percents[:0]}
 	}
 }
 
@@ -274,7 +294,7 @@ func (d *fioJSON) pop(out *ingest.Out) {
 	d.hasKey = false
 	switch {
 	case d.depth == 5 && d.jobs(4):
-		d.op.close(d.keys[4], d.old)
+		d.endStat()
 	case d.depth == 4 && d.jobs(4):
 		d.endOp(out)
 	case d.depth == 3:

@@ -33,23 +33,52 @@ type fioNamed struct {
 // fioMostPercents bounds the percentiles of a latency; fio has 20.
 const fioMostPercents = 100
 
-// close keeps what an ended slat, clat or lat has told.
-func (o *fioOp) close(key []byte, old bool) {
-	name := string(key)
-	unit := 1.0
-	if cut, ok := strings.CutSuffix(name, "_ns"); ok {
-		name = cut
-	} else if old {
-		unit = 1000 // microseconds
+// name joins two parts of a fact's name; each pair is joined once.
+func (d *fioJSON) name(a, b string) string {
+	if n, ok := d.names[[2]string{a, b}]; ok {
+		return n
 	}
-	if name != "slat" && name != "clat" && name != "lat" || o.stat.counted && o.stat.n == 0 || !o.stat.counted && o.stat.mean == 0 {
+	n := a + b
+	if len(d.names) < fioMostNames {
+		d.names[[2]string{a, b}] = n
+	}
+	return n
+}
+
+// fioMostNames bounds the names that are kept; a report has some hundreds.
+const fioMostNames = 1 << 13
+
+// endStat keeps what an ended slat, clat or lat has told.
+func (d *fioJSON) endStat() {
+	var prefix string
+	old := false
+	switch string(d.keys[4]) {
+	case "slat_ns":
+		prefix = "slat_"
+	case "clat_ns":
+		prefix = "clat_"
+	case "lat_ns":
+		prefix = "lat_"
+	case "slat":
+		prefix, old = "slat_", d.old
+	case "clat":
+		prefix, old = "clat_", d.old
+	case "lat":
+		prefix, old = "lat_", d.old
+	}
+	o := &d.op
+	if prefix == "" || o.stat.counted && o.stat.n == 0 || !o.stat.counted && o.stat.mean == 0 {
 		return
 	}
-	add := func(what string, v float64) { o.named = append(o.named, fioNamed{name + "_" + what + "_ns", v * unit}) }
-	add("min", o.stat.min)
-	add("max", o.stat.max)
-	add("mean", o.stat.mean)
-	add("stddev", o.stat.dev)
+	unit := 1.0
+	if old {
+		unit = 1000 // microseconds
+	}
+	add := func(what string, v float64) { o.named = append(o.named, fioNamed{d.name(prefix, what), v * unit}) }
+	add("min_ns", o.stat.min)
+	add("max_ns", o.stat.max)
+	add("mean_ns", o.stat.mean)
+	add("stddev_ns", o.stat.dev)
 	for _, p := range o.stat.percents {
 		add(p.name, p.value)
 	}
@@ -57,8 +86,17 @@ func (o *fioOp) close(key []byte, old bool) {
 
 // endOp tells the facts of a job's operation that ends.
 func (d *fioJSON) endOp(out *ingest.Out) {
-	op := string(d.keys[3])
-	if op != "read" && op != "write" && op != "trim" && op != "sync" {
+	var op string
+	switch string(d.keys[3]) {
+	case "read":
+		op = "fio_read_"
+	case "write":
+		op = "fio_write_"
+	case "trim":
+		op = "fio_trim_"
+	case "sync":
+		op = "fio_sync_"
+	default:
 		return
 	}
 	o := &d.op
@@ -66,10 +104,10 @@ func (d *fioJSON) endOp(out *ingest.Out) {
 		return
 	}
 	tell := func(name string, v float64) {
-		d.tell("fio_"+op+"_"+name, d.job.name, v, out)
+		d.tell(d.name(op, name), d.job.name, v, out)
 	}
 	tell("ios", o.ios)
-	if op != "sync" {
+	if op != "fio_sync_" {
 		if d.old {
 			o.bytes *= 1024
 		} else if o.bytes == 0 {
@@ -167,9 +205,19 @@ func (d *fioJSON) value(v []byte, out *ingest.Out) {
 	case d.depth == 6 && d.jobs(4) && string(d.keys[5]) == "percentile":
 		// fio 3.1 fills unused places with "0.00", many times over.
 		if p, ok := fioNumber(d.key); ok && p > 0 && len(d.op.stat.percents) < fioMostPercents {
-			d.op.stat.percents = append(d.op.stat.percents, fioNamed{"p" + strconv.FormatFloat(p, 'f', -1, 64), x})
+			d.op.stat.percents = append(d.op.stat.percents, fioNamed{d.percent(p), x})
 		}
 	}
+}
+
+// percent is the name of a percentile: p99.9_ns.
+func (d *fioJSON) percent(p float64) string {
+	var mem [32]byte
+	text := append(strconv.AppendFloat(mem[:0], p, 'f', -1, 64), "_ns"...)
+	if n, ok := d.names[[2]string{"p", string(text)}]; ok {
+		return n
+	}
+	return d.name("p", string(text))
 }
 
 func (o *fioOp) take(key string, x float64) {
@@ -303,58 +351,4 @@ func (d *fioJSON) disk(key string, v []byte, x float64, number bool, out *ingest
 			d.tell("fio_disk_util", "", x/100, out)
 		}
 	}
-}
-
-// fioErrors are the errors that I/O ends with, as fio prints them.
-var fioErrors = []struct {
-	text  string
-	errno float64
-}{
-	{"Input/output error", 5}, {"No such device or address", 6}, {"No such device", 19}, {"Invalid argument", 22}, {"File too large", 27},
-	{"No space left on device", 28}, {"Read-only file system", 30}, {"Remote I/O error", 121}, {"Connection timed out", 110}, {"No data available", 61},
-	{"Invalid or incomplete multibyte or wide character", 84}, {"Structure needs cleaning", 117}, {"Stale file handle", 116},
-}
-
-// text takes a line that is no JSON; true says that its fate is to be told by
-// the caller.
-func (d *fioJSON) text(b, line []byte, out *ingest.Out) bool {
-	d.texts++
-	keep := func(name, device string, value float64) {
-		if len(d.early) < fioMostEarly {
-			d.early = append(d.early, fioFact{name, device, string(b[:min(len(b), ingest.RejectTextBytes)]), value, out.Position})
-		}
-	}
-	if rest, ok := bytes.CutPrefix(b, []byte("fio: io_u error on file ")); ok {
-		file, rest, _ := bytes.Cut(rest, []byte(": "))
-		device, _ := fioDevice(file)
-		errno := 0.0
-		for _, e := range fioErrors {
-			if bytes.HasPrefix(rest, []byte(e.text)) {
-				errno = e.errno
-				break
-			}
-		}
-		keep("fio_io_error", device, errno)
-		for _, n := range []struct{ key, name string }{{"offset=", "fio_io_error_offset_bytes"}, {"buflen=", "fio_io_error_bytes"}} {
-			if i := bytes.Index(rest, []byte(n.key)); i >= 0 {
-				if v, end := scanDigits(rest, i+len(n.key)); v >= 0 && end > i+len(n.key) {
-					keep(n.name, device, float64(v))
-				}
-			}
-		}
-	} else if i := bytes.Index(b, []byte(", err=")); i >= 0 && bytes.HasPrefix(b, []byte("fio: pid=")) {
-		if v, end := scanDigits(b, i+len(", err=")); v > 0 && end > i+len(", err=") {
-			keep("fio_error", "", float64(v))
-		}
-	}
-	if d.begun && d.depth == 0 {
-		d.job = fioJob{}
-		d.flush(&d.early, out) // the report before it has the time
-	}
-	if !d.begun && !d.held {
-		d.held = true
-		d.first = ingest.Reject{Position: out.Position, Line: out.Lineno, Reason: fioNoJSON, Text: string(line[:min(len(line), ingest.RejectTextBytes)])}
-		return false
-	}
-	return true
 }
