@@ -59,6 +59,14 @@ type lakeState struct {
 
 func stateOf(t testing.TB, dir string) lakeState {
 	t.Helper()
+	s, err := readState(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func readState(dir string) (lakeState, error) {
 	s := lakeState{Parts: map[string]string{}}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -87,10 +95,7 @@ func stateOf(t testing.TB, dir string) lakeState {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return s, err
 }
 
 func copyTree(t testing.TB, from, to string) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -101,6 +102,30 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 			ts.Check(err)
 			ts.Check(os.WriteFile(ts.MkAbs(args[1]), data[:int(share*float64(len(data)))], 0o644))
 		},
+		"flip": func(ts *testscript.TestScript, neg bool, args []string) {
+			// flip GLOB SHARE: changes one bit of the byte at this share of a file
+			path := only(ts, args[0])
+			data, err := os.ReadFile(path)
+			ts.Check(err)
+			share, err := strconv.ParseFloat(args[1], 64)
+			ts.Check(err)
+			data[int(share*float64(len(data)))] ^= 16
+			ts.Check(os.WriteFile(path, data, 0o644))
+		},
+		"drop": func(ts *testscript.TestScript, neg bool, args []string) {
+			ts.Check(os.Remove(only(ts, args[0])))
+		},
+		"tree": func(ts *testscript.TestScript, neg bool, args []string) {
+			// tree FROM TO: a copy of a directory
+			ts.Check(os.CopyFS(ts.MkAbs(args[1]), os.DirFS(ts.MkAbs(args[0]))))
+		},
+		"sameparts": func(ts *testscript.TestScript, neg bool, args []string) {
+			// sameparts A B: the Parquet files of two lakes are equal
+			a, b := partsOf(ts, ts.MkAbs(args[0])), partsOf(ts, ts.MkAbs(args[1]))
+			if d := cmp.Diff(a, b); d != "" || len(a) == 0 {
+				ts.Fatalf("%d parts: %s", len(a), d)
+			}
+		},
 		"bytes": func(ts *testscript.TestScript, neg bool, args []string) {
 			// bytes FILE QUOTED: a file of exactly these bytes
 			text, err := strconv.Unquote(`"` + strings.Join(args[1:], " ") + `"`)
@@ -108,6 +133,23 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 			ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
 		},
 	}
+}
+
+// only is the one file that a glob matches.
+func only(ts *testscript.TestScript, glob string) string {
+	found, err := filepath.Glob(ts.MkAbs(glob))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%s matches %d files", glob, len(found))
+	}
+	return found[0]
+}
+
+// partsOf gives the hashes of a lake's Parquet files by path.
+func partsOf(ts *testscript.TestScript, dir string) map[string]string {
+	s, err := readState(dir)
+	ts.Check(err)
+	return s.Parts
 }
 
 func TestStories(t *testing.T) {

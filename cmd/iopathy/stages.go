@@ -9,9 +9,10 @@ import (
 )
 
 func (a *app) ingestCmd() *cobra.Command {
-	return &cobra.Command{
+	mend := false
+	cmd := &cobra.Command{
 		Use: "ingest SOURCE... --lake DIR", Short: "Read logs into the lake", GroupID: "stage",
-		Example: "  iopathy ingest logs/ --lake lake/",
+		Example: "  iopathy ingest logs/ --lake lake/\n  iopathy ingest --repair logs/ --lake lake/",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sources, err := a.sources(args)
 			if err != nil {
@@ -20,6 +21,9 @@ func (a *app) ingestCmd() *cobra.Command {
 			dir, err := a.needLake(false)
 			if err != nil {
 				return err
+			}
+			if mend {
+				return a.repair(cmd.Context(), sources)
 			}
 			fresh := firstMissing(dir)
 			in, err := a.ingest(cmd.Context(), a.job(dir), sources)
@@ -47,6 +51,8 @@ func (a *app) ingestCmd() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&mend, "repair", false, "write only the parts anew that verify finds damaged or missing")
+	return cmd
 }
 
 func total(m map[string]int64) int64 {

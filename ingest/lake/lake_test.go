@@ -174,8 +174,8 @@ func TestRoundTrip(t *testing.T) {
 			if p.Rows != int64(rows) || p.Path != path {
 				t.Errorf("part says %d rows at %s", p.Rows, p.Path)
 			}
-			if err := VerifyPart(path, p); err != nil {
-				t.Error(err)
+			if faults, err := VerifyPart("", p); len(faults) > 0 || err != nil {
+				t.Error(faults, err)
 			}
 			r, err := Open(path, nil)
 			if err != nil {

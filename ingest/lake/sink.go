@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"hash"
 	"io"
-	"os"
 )
 
 // BlockBytes is the span of a file that one SHA-256 of a Part covers.
@@ -20,6 +18,13 @@ type Part struct {
 	Rows   int64    `json:"rows"`
 	Bytes  int64    `json:"bytes"`
 	Blocks []string `json:"blocks"` // SHA-256, hex, of every BlockBytes; the last may be shorter
+
+	// The bounds of device and time of the rows, where they have these: they
+	// tell what was in a part that can't be read any more.
+	FirstDevice string `json:"first_device,omitempty"`
+	LastDevice  string `json:"last_device,omitempty"`
+	FirstNS     int64  `json:"first_ns,omitempty"`
+	LastNS      int64  `json:"last_ns,omitempty"`
 }
 
 // sink buffers and hashes what goes to a file. The first failure stays.
@@ -103,33 +108,4 @@ func (s *sink) finish() (Part, error) {
 		s.sum()
 	}
 	return s.part, s.err
-}
-
-// VerifyPart reads the file at path and compares it with what its writer
-// knew. The error names the first damaged block and its byte range.
-func VerifyPart(path string, p Part) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("lake: verify: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("lake: verify: %w", err)
-	}
-	buf := make([]byte, BlockBytes)
-	for i, want := range p.Blocks {
-		from := int64(i) * BlockBytes
-		n, err := io.ReadFull(f, buf)
-		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-			return fmt.Errorf("lake: verify %s: block %d: %w", path, i, err)
-		}
-		if sum := sha256.Sum256(buf[:n]); hex.EncodeToString(sum[:]) != want {
-			return fmt.Errorf("lake: verify %s: block %d (bytes %d to %d) is damaged", path, i, from, min(from+BlockBytes, p.Bytes))
-		}
-	}
-	if info.Size() != p.Bytes {
-		return fmt.Errorf("lake: verify %s: %d bytes, written were %d", path, info.Size(), p.Bytes)
-	}
-	return nil
 }

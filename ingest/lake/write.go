@@ -227,7 +227,31 @@ func (w *Writer) Close() (Part, error) {
 		return Part{}, w.err
 	}
 	part.Path, part.Rows = w.file.path, w.rows
+	w.bounds(&part)
 	return part, nil
+}
+
+// bounds tells of which devices and times the rows are.
+func (w *Writer) bounds(p *Part) {
+	at := slices.IndexFunc(w.fields, func(f Field) bool { return f.Type == Int64 && slices.Contains(timeColumns, f.Name) })
+	device := slices.IndexFunc(w.fields, func(f Field) bool { return f.Type == String && f.Name == "device" })
+	times, names := false, false
+	for _, stats := range w.stats {
+		if at >= 0 && stats[at].HasMin && stats[at].HasMax {
+			lo, hi := Int64.decode(stats[at].Min).(int64), Int64.decode(stats[at].Max).(int64)
+			if !times {
+				p.FirstNS, p.LastNS, times = lo, hi, true
+			}
+			p.FirstNS, p.LastNS = min(p.FirstNS, lo), max(p.LastNS, hi)
+		}
+		if device >= 0 && stats[device].HasMin && stats[device].HasMax {
+			lo, hi := string(stats[device].Min), string(stats[device].Max)
+			if !names {
+				p.FirstDevice, p.LastDevice, names = lo, hi, true
+			}
+			p.FirstDevice, p.LastDevice = min(p.FirstDevice, lo), max(p.LastDevice, hi)
+		}
+	}
 }
 
 // Abort leaves nothing of the file; after Close it does nothing.

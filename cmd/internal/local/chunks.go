@@ -14,6 +14,7 @@ type chunkWriter struct {
 	lake    string
 	names   deviceNames          // of the input's folder
 	live    map[string]lake.Part // that the lake has of the input, by path
+	only    map[string]bool      // paths of the parts that are written; nil: all
 	parts   []lake.Part
 	staged  []string // paths of those that wait to take another's place
 	rejects []ingest.Reject
@@ -66,6 +67,9 @@ func (w *chunkWriter) write(c *ingest.Chunk) error {
 // part writes one partition's rows of a chunk, row group by row group.
 func (w *chunkWriter) part(table string, c *ingest.Chunk, p ingest.Partition, rows []int32, columns func([]int32) []ingest.Column, device func(int32) ingest.Name) error {
 	name := lake.PartName{Table: table, Date: p.Date, Host: p.Host, Input: c.ID, Chunk: int(c.Number)}.Path()
+	if w.only != nil && !w.only[name] {
+		return nil
+	}
 	devices := make([]string, len(rows))
 	for i, r := range rows {
 		devices[i] = c.Names.String(device(r))

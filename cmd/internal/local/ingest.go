@@ -55,7 +55,12 @@ const largeInput = 8 << 20
 // Ingest reads the sources into the lake. Inputs that the lake holds already,
 // and copies of one another, are read once; a grown input replaces its parts.
 // When it fails the lake is as it was before.
-func (j *Job) Ingest(ctx context.Context, sources []string, stdin io.Reader) (_ *Ingested, err error) {
+func (j *Job) Ingest(ctx context.Context, sources []string, stdin io.Reader) (*Ingested, error) {
+	return j.ingest(ctx, sources, stdin, nil)
+}
+
+// ingest is Ingest, or the part of Repair that writes.
+func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, mend *repair) (_ *Ingested, err error) {
 	inputs, skips, err := ingest.Resolve(sources, stdin, j.Config.Ingest)
 	if err != nil {
 		return nil, err
@@ -83,6 +88,13 @@ func (j *Job) Ingest(ctx context.Context, sources []string, stdin io.Reader) (_ 
 	if err != nil {
 		return nil, err
 	}
+	if mend != nil {
+		if inputs, claims = mend.choose(j, inputs, claims); len(inputs) == 0 {
+			out := &Ingested{Skips: skips}
+			j.sum(out)
+			return out, nil
+		}
+	}
 	if err := lock.Begin(j.RunID, begun(inputs, claims)); err != nil {
 		return nil, err
 	}
@@ -94,13 +106,18 @@ func (j *Job) Ingest(ctx context.Context, sources []string, stdin io.Reader) (_ 
 	}()
 	live := liveParts(manifests)
 	out := &Ingested{Skips: skips, Reports: make([]ingest.Report, len(inputs))}
-	writers, err := j.read(ctx, inputs, claims, names, live, out)
+	writers, err := j.read(ctx, inputs, claims, names, live, mend, out)
 	if err != nil {
 		return nil, err
 	}
 	removed, err := publish(lock, out, writers, claims, live)
 	if err != nil {
 		return nil, err
+	}
+	if mend != nil {
+		for _, w := range writers {
+			mend.note(w)
+		}
 	}
 	j.account(out, writers, live)
 	if err := j.writeRejects(out.Reports, writers); err != nil {
@@ -141,7 +158,7 @@ func liveParts(manifests []lake.Manifest) map[string]map[string]lake.Part {
 
 // read reads all inputs, several at once, and writes their parts. Those that
 // will take the place of others wait until all inputs are read.
-func (j *Job) read(ctx context.Context, inputs []ingest.Input, claims []claim, names map[string]deviceNames, live map[string]map[string]lake.Part, out *Ingested) ([]*chunkWriter, error) {
+func (j *Job) read(ctx context.Context, inputs []ingest.Input, claims []claim, names map[string]deviceNames, live map[string]map[string]lake.Part, mend *repair, out *Ingested) ([]*chunkWriter, error) {
 	writers := make([]*chunkWriter, len(inputs))
 	var done atomic.Int64
 	var large sync.Mutex
@@ -154,7 +171,7 @@ func (j *Job) read(ctx context.Context, inputs []ingest.Input, claims []claim, n
 				large.Lock()
 				defer large.Unlock()
 			}
-			w := &chunkWriter{lake: j.Lake, names: names[filepath.Dir(in.Path)], live: live[claims[i].id]}
+			w := &chunkWriter{lake: j.Lake, names: names[filepath.Dir(in.Path)], live: live[claims[i].id], only: mend.only(&claims[i])}
 			rep, err := ingest.Read(gctx, in, j.Config.Ingest, j.workers(), w.write)
 			if err != nil {
 				return err

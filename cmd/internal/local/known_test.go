@@ -125,8 +125,8 @@ func (s *shelf) holds(what string, want map[string]int) {
 	for _, p := range lake.Parts(ms, lake.Events) {
 		path := filepath.Join(s.lake, filepath.FromSlash(p.Path))
 		named[path] = true
-		if err := lake.VerifyPart(path, p); err != nil {
-			s.t.Errorf("%s: %v", what, err)
+		if faults, err := lake.VerifyPart(s.lake, p); len(faults) > 0 || err != nil {
+			s.t.Errorf("%s: %v, %v", what, faults, err)
 		}
 		r, err := lake.Open(path, []string{"device"})
 		if err != nil {
