@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -46,8 +47,13 @@ type archive struct {
 // unpacked is the archives that stand unpacked, oldest first.
 type unpacked struct {
 	mu   sync.Mutex
-	held []*archive
+	held []unpackedFile
 	most int64 // bytes; 0: unpackedBytes
+}
+
+type unpackedFile struct {
+	of   *archive
+	size int64
 }
 
 // use gives the file of the archive until done is called.
@@ -108,37 +114,36 @@ func (a *archive) ready() error {
 	}
 	a.file, a.size, a.torn = f, n, flow.torn
 	if !a.once {
-		a.cache.hold(a)
+		a.cache.hold(a, n)
 	}
 	return nil
 }
 
-// hold adds an archive and drops the oldest beyond unpackedBytes.
-func (u *unpacked) hold(a *archive) {
+// hold adds an archive and drops the oldest beyond the bound that nobody reads.
+func (u *unpacked) hold(a *archive, size int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	sum, most := a.size, cmp.Or(u.most, unpackedBytes)
-	for _, b := range u.held {
-		sum += b.size
+	u.held = slices.DeleteFunc(u.held, func(f unpackedFile) bool { return f.of == a })
+	sum := size
+	for _, f := range u.held {
+		sum += f.size
 	}
-	keep := u.held[:0]
-	for _, b := range u.held {
-		if sum > most && b != a && b.mu.TryLock() {
-			idle := b.users == 0
-			if idle && b.file != nil {
-				b.drop()
-			}
-			b.mu.Unlock()
-			if idle {
-				sum -= b.size
-				continue
-			}
+	most := cmp.Or(u.most, unpackedBytes)
+	u.held = slices.DeleteFunc(u.held, func(f unpackedFile) bool {
+		if sum <= most || !f.of.mu.TryLock() {
+			return false
 		}
-		if b != a {
-			keep = append(keep, b)
+		defer f.of.mu.Unlock()
+		if f.of.users > 0 {
+			return false
 		}
-	}
-	u.held = append(keep, a)
+		if f.of.file != nil {
+			f.of.drop()
+		}
+		sum -= f.size
+		return true
+	})
+	u.held = append(u.held, unpackedFile{a, size})
 }
 
 // section is one member of an archive, while it is read.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -80,7 +81,7 @@ func readInputs(t *testing.T, inputs []Input) string {
 			return nil
 		})
 		if err != nil {
-			t.Fatal(err)
+			t.Error(err)
 		}
 		fmt.Fprintf(&b, " %s %d/%d", in.Path, in.Size, rep.CompressedBytes)
 		for _, word := range []string{rep.Torn, rep.Problem, in.Host} {
@@ -170,6 +171,16 @@ func TestArchiveUnpackedAgain(t *testing.T) {
 	if one != two || strings.Count(one, "=1@0") != 3 {
 		t.Errorf("a second read gives %s, the first %s", two, one)
 	}
+	// Nor does it matter who reads what at the same time.
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if again := readInputs(t, f.inputs); again != one {
+				t.Errorf("read beside others: %s, alone %s", again, one)
+			}
+		})
+	}
+	group.Wait()
 	// What is being read is not dropped.
 	r, err := f.inputs[0].Open()
 	if err != nil {

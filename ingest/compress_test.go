@@ -20,7 +20,7 @@ const bzipped = "\x42\x5a\x68\x39\x31\x41\x59\x26\x53\x59\xa4\x0b\xb2\xb7\x00\x0
 	"\x21\x28\x68\xf5\x08\x60\x24\xde\x44\x13\xc5\xdc\x91\x4e\x14\x24\x29\x02\xec\xad\xc0"
 
 func TestReadXZAndLZ4(t *testing.T) {
-	data := lines(30000, 5)
+	data := lines(10000, 5)
 	half := bytes.IndexByte(data[len(data)/2:], '\n') + len(data)/2 + 1
 	want := readAll(t, data, Options{}, 2)
 	x := xzed(t, data, xz.WriterConfig{})
