@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/configs"
@@ -203,7 +204,8 @@ func join(all, res *cluster.Result, f *family, first bool) {
 			d.ClassID += shift
 		}
 	}
-	all.Warnings = append(all.Warnings, fmt.Sprintf("latencies of kind %s are judged apart, by a %s model", f.kind, res.Model))
+	all.Warnings = append(all.Warnings, fmt.Sprintf("%d windows of %v with latencies of kind %s are judged apart, by a %s model",
+		len(f.windows), time.Duration(f.length), f.kind, res.Model))
 	all.Warnings = append(all.Warnings, res.Warnings...)
 }
 
