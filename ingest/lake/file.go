@@ -34,6 +34,14 @@ func createFile(path string) (*newFile, error) {
 // commit syncs, closes and renames the file and syncs the directory. On an
 // error nothing of it is left.
 func (f *newFile) commit() error {
+	if err := f.settle(); err != nil {
+		return err
+	}
+	return f.place()
+}
+
+// settle makes what was written last, under its hidden name.
+func (f *newFile) settle() error {
 	// CreateTemp made it readable by its owner only; the umask has had its say
 	// on directories, and files follow the directory they lie in.
 	mode := os.FileMode(0o644)
@@ -48,6 +56,11 @@ func (f *newFile) commit() error {
 		os.Remove(f.temp)
 		return err
 	}
+	return nil
+}
+
+// place gives a settled file its name.
+func (f *newFile) place() error {
 	if err := os.Rename(f.temp, f.path); err != nil {
 		os.Remove(f.temp)
 		return err

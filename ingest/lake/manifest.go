@@ -52,15 +52,37 @@ type Input struct {
 // its place in the sequence, a new run comes after all others. The parts must
 // lie in the lake already.
 func (l *Lock) WriteManifest(m Manifest) error {
+	s, err := l.StageManifest(m)
+	if err != nil {
+		return err
+	}
+	return s.Commit()
+}
+
+// A StagedManifest is written, and waits to be seen.
+type StagedManifest struct{ file *newFile }
+
+// Commit makes the manifest the one of its run.
+func (s *StagedManifest) Commit() error {
+	if err := s.file.place(); err != nil {
+		return fmt.Errorf("lake: manifest %s: %w", s.file.path, err)
+	}
+	return nil
+}
+
+// StageManifest does all of WriteManifest that can fail for want of room: what
+// it tells of may take its place between it and Commit. What is never
+// committed is swept.
+func (l *Lock) StageManifest(m Manifest) (*StagedManifest, error) {
 	if l.file == nil {
-		return errors.New("lake: manifest: the lock was given back")
+		return nil, errors.New("lake: manifest: the lock was given back")
 	}
 	if m.Run == "" {
-		return errors.New("lake: manifest: a run without an id")
+		return nil, errors.New("lake: manifest: a run without an id")
 	}
 	all, err := Manifests(l.dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m.Schema, m.Sequence = Schema, 1
 	for _, old := range all {
@@ -80,9 +102,22 @@ func (l *Lock) WriteManifest(m Manifest) error {
 	}
 	b, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
-		return fmt.Errorf("lake: manifest: %w", err)
+		return nil, fmt.Errorf("lake: manifest: %w", err)
 	}
-	return WriteFileAtomic(filepath.Join(l.dir, filepath.FromSlash(RunPath(m.Run))), append(b, '\n'))
+	path := filepath.Join(l.dir, filepath.FromSlash(RunPath(m.Run)))
+	f, err := createFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = f.Write(append(b, '\n')); err != nil {
+		f.abort()
+	} else {
+		err = f.settle()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lake: manifest %s: %w", path, err)
+	}
+	return &StagedManifest{f}, nil
 }
 
 // Manifests reads the manifests of a lake in the sequence of their runs. A

@@ -110,10 +110,6 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	if err != nil {
 		return nil, err
 	}
-	removed, err := publish(lock, out, writers, claims, live)
-	if err != nil {
-		return nil, err
-	}
 	if mend != nil {
 		for _, w := range writers {
 			mend.note(w)
@@ -123,7 +119,21 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	if err := j.writeRejects(out.Reports, writers); err != nil {
 		return nil, err
 	}
-	if err := j.writeManifest(lock, out, claims, writers, removed); err != nil {
+	removed := superseded(out, writers, claims, live)
+	manifest, err := j.manifest(lock, out, claims, writers, removed)
+	if err != nil {
+		return nil, err
+	}
+	// From here on nothing needs room. Until the manifest stands, what took
+	// another's place is not what the old one tells: the time is short.
+	for _, w := range writers {
+		for _, path := range w.staged {
+			if err := lock.Publish(filepath.Join(j.Lake, filepath.FromSlash(path))); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := manifest.Commit(); err != nil {
 		return nil, err
 	}
 	return out, errors.Join(j.remove(removed), lock.End(j.RunID))
@@ -198,15 +208,9 @@ func repeated(r *ingest.Report) {
 	r.Events, r.Samples, r.Evidence = 0, 0, 0
 }
 
-// publish puts the parts that waited in their places and lists the parts of
-// grown inputs that are no more.
-func publish(lock *lake.Lock, out *Ingested, writers []*chunkWriter, claims []claim, live map[string]map[string]lake.Part) (removed []string, err error) {
+// superseded lists the parts of grown inputs that are no more.
+func superseded(out *Ingested, writers []*chunkWriter, claims []claim, live map[string]map[string]lake.Part) (removed []string) {
 	for i, w := range writers {
-		for _, path := range w.staged {
-			if err := lock.Publish(filepath.Join(lock.Dir(), filepath.FromSlash(path))); err != nil {
-				return nil, err
-			}
-		}
 		if !claims[i].grown || len(w.parts) == 0 {
 			continue
 		}
@@ -220,7 +224,7 @@ func publish(lock *lake.Lock, out *Ingested, writers []*chunkWriter, claims []cl
 			}
 		}
 	}
-	return removed, nil
+	return removed
 }
 
 // remove deletes parts that the manifests name no more.
@@ -304,12 +308,12 @@ func (j *Job) writeRejects(reports []ingest.Report, writers []*chunkWriter) erro
 	return lake.WriteFileAtomic(filepath.Join(j.Lake, "runs", j.RunID+".rejects.jsonl"), data)
 }
 
-func (j *Job) writeManifest(lock *lake.Lock, out *Ingested, claims []claim, writers []*chunkWriter, removed []string) error {
+func (j *Job) manifest(lock *lake.Lock, out *Ingested, claims []claim, writers []*chunkWriter, removed []string) (*lake.StagedManifest, error) {
 	m := lake.Manifest{Run: j.RunID, Version: j.Version, Removed: removed}
 	for i, r := range out.Reports {
 		tally, err := json.Marshal(r.Tally)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		head := r.HeadBytes
 		if r.ID != r.SeenID {
@@ -321,7 +325,7 @@ func (j *Job) writeManifest(lock *lake.Lock, out *Ingested, claims []claim, writ
 			Problem: r.Problem, Torn: r.Torn != "", FirstNS: r.FirstNS, LastNS: r.LastNS,
 		})
 	}
-	return lock.WriteManifest(m)
+	return lock.StageManifest(m)
 }
 
 // IngestedBefore is the account of what the lake holds, as if one run had read
