@@ -83,19 +83,22 @@ func cgroupKey(b []byte) bool {
 
 // cgroupField is the counter of a key, ctrFields if it is none.
 func cgroupField(key []byte) ctrField {
-	switch string(key) {
-	case "rbytes":
-		return ctrReadBytes
-	case "wbytes":
-		return ctrWriteBytes
-	case "dbytes":
-		return ctrDiscardBytes
-	case "rios":
-		return ctrReads
-	case "wios":
-		return ctrWrites
-	case "dios":
-		return ctrDiscards
+	f := ctrFields
+	switch {
+	case len(key) == 0:
+	case key[0] == 'r':
+		f = ctrReads
+	case key[0] == 'w':
+		f = ctrWrites
+	case key[0] == 'd':
+		f = ctrDiscards
+	}
+	switch {
+	case f == ctrFields:
+	case string(key[1:]) == "bytes":
+		return f - ctrReads + ctrReadBytes // the same order
+	case string(key[1:]) == "ios":
+		return f
 	}
 	return ctrFields
 }
@@ -210,10 +213,15 @@ func (d *cgroupIO) stat(line []byte, i int, out *ingest.Out) {
 	snap := &d.read.snap
 	open, figures, reason := false, 0, ""
 	for ; ; i = skipSpaceTab(line, i) {
-		end := fieldEnd(line, i)
+		end, equal := i, -1
+		for ; end < len(line) && !isSpaceTab(line[end]); end++ {
+			if equal < 0 && line[end] == '=' {
+				equal = end - i
+			}
+		}
 		field := line[i:end]
 		i = end
-		if len(field) == 0 || isMajorMinor(field) || string(field) == "(unknown)" {
+		if len(field) == 0 || equal < 0 && (isMajorMinor(field) || string(field) == "(unknown)") {
 			if open && snap.known != 0 {
 				if snap.known&cgroupAlways != cgroupAlways {
 					reason = "torn"
@@ -229,11 +237,11 @@ func (d *cgroupIO) stat(line []byte, i int, out *ingest.Out) {
 			snap.known, open = 0, true
 			continue
 		}
-		key, value, ok := bytes.Cut(field, []byte("="))
-		if !ok {
+		if equal < 0 {
 			reason = "columns"
 			continue
 		}
+		key, value := field[:equal], field[equal+1:]
 		f := cgroupField(key)
 		v, n := scanDigits(value, 0)
 		switch {

@@ -1,6 +1,8 @@
 package formats
 
 import (
+	"math/bits"
+
 	"github.com/iopathy/iopathy/ingest"
 )
 
@@ -103,17 +105,16 @@ func ctrWrap(f ctrField, a, b, dt int64) (int64, bool) {
 }
 
 // ctrDelta is what a device did between two readings dt nanoseconds apart; the
-// reason is "" unless its counters began anew, or grew as none can. Each counter wraps on its own, while
+// reason is "" unless its counters began anew, or grew as none can. What is not
+// known of both is Missing in d. Each counter wraps on its own, while
 // a reset takes all: so one that fell is a wrap if it can be one and not all
 // fell with it. A sum of times that fell alone is a torn reading of that sum,
 // which then is unknown; anything else that fell is a reset.
-func ctrDelta(prev, cur *ctrSnapshot, dt int64, wraps bool) (d ctrSnapshot, reason string) {
-	both := prev.known & cur.known
+func ctrDelta(prev, cur *ctrSnapshot, dt int64, wraps bool, d *ctrSnapshot) (reason string) {
+	*d = ctrUnknown
 	fell, could, dipped, times := 0, 0, 0, 0
-	for f := range ctrFields {
-		if both>>f&1 == 0 {
-			continue
-		}
+	for both := prev.known & cur.known; both != 0; both &= both - 1 {
+		f := ctrField(bits.TrailingZeros32(both))
 		a, x := prev.v[f], cur.v[f]-prev.v[f]
 		if a > 0 {
 			could++
@@ -131,7 +132,7 @@ func ctrDelta(prev, cur *ctrSnapshot, dt int64, wraps bool) (d ctrSnapshot, reas
 				dipped++
 				continue
 			default:
-				return d, "counter-reset"
+				return "counter-reset"
 			}
 		} else if f <= ctrDiscardBytes && float64(x) > ctrMost(f, dt) {
 			reason = "impossible"
@@ -139,25 +140,29 @@ func ctrDelta(prev, cur *ctrSnapshot, dt int64, wraps bool) (d ctrSnapshot, reas
 		d.set(f, x)
 	}
 	if fell >= 3 && fell == could || 2*dipped > times {
-		return d, "counter-reset"
+		return "counter-reset"
 	}
-	return d, reason
+	return reason
 }
 
-// sample turns the differences over dt nanoseconds into a sample.
-func (s *ctrSnapshot) sample(timeNS, dt int64) ingest.Sample {
-	r := ingest.NewSample()
-	r.TimeNS, r.IntervalNS = timeNS, dt
-	for f, to := range [ctrFields]*int64{
-		&r.Reads, &r.Writes, &r.Discards, &r.Flushes, &r.ReadMerges, &r.WriteMerges, &r.DiscardMerges,
-		&r.ReadBytes, &r.WriteBytes, &r.DiscardBytes, &r.ReadNS, &r.WriteNS, &r.DiscardNS, &r.FlushNS, &r.InFlightNS, &r.BusyNS,
-	} {
-		if s.known>>f&1 != 0 {
-			*to = s.v[f]
-		}
+// ctrUnknown is a reading of nothing.
+var ctrUnknown = func() (s ctrSnapshot) {
+	for f := range s.v {
+		s.v[f] = ingest.Missing
 	}
-	r.BusyNS = min(r.BusyNS, dt)
-	return r
+	return s
+}()
+
+// sample turns differences, of which those that are not known are Missing, over dt
+// nanoseconds into a sample.
+func (s *ctrSnapshot) sample(r *ingest.Sample, timeNS, dt int64) {
+	r.TimeNS, r.IntervalNS = timeNS, dt
+	r.Reads, r.Writes, r.Discards, r.Flushes = s.v[ctrReads], s.v[ctrWrites], s.v[ctrDiscards], s.v[ctrFlushes]
+	r.ReadMerges, r.WriteMerges, r.DiscardMerges = s.v[ctrReadMerges], s.v[ctrWriteMerges], s.v[ctrDiscardMerges]
+	r.ReadBytes, r.WriteBytes, r.DiscardBytes = s.v[ctrReadBytes], s.v[ctrWriteBytes], s.v[ctrDiscardBytes]
+	r.ReadNS, r.WriteNS, r.DiscardNS, r.FlushNS = s.v[ctrReadNS], s.v[ctrWriteNS], s.v[ctrDiscardNS], s.v[ctrFlushNS]
+	r.TotalIOs, r.TotalBytes, r.TotalNS = ingest.Missing, ingest.Missing, ingest.Missing
+	r.InFlightNS, r.BusyNS = s.v[ctrInFlightNS], min(s.v[ctrBusyNS], dt)
 }
 
 // facts puts a reading that no interval uses among the evidence.
@@ -203,6 +208,7 @@ type ctrSeries struct {
 	bases map[string]*ctrBase
 	order []*ctrBase
 	key   []byte
+	diff  ctrSnapshot
 }
 
 const devicesBound = 1 << 16
@@ -253,7 +259,7 @@ func (c *ctrSeries) add(r *ctrRow, out *ingest.Out) {
 	if b.hasBefore && b.torn(&r.snap) {
 		prev, dt = &b.before, r.timeNS-b.beforeNS
 	}
-	d, reason := ctrDelta(prev, &r.snap, dt, c.wraps)
+	reason := ctrDelta(prev, &r.snap, dt, c.wraps, &c.diff)
 	if reason != "" {
 		before, beforeNS := *prev, r.timeNS-dt
 		c.rebase(b, r, out)
@@ -261,9 +267,10 @@ func (c *ctrSeries) add(r *ctrRow, out *ingest.Out) {
 		ctrReject(out, r, reason)
 		return
 	}
-	s := d.sample(r.timeNS, dt)
-	s.Host, s.Device, s.Position = out.Names.InternString(b.host), out.Names.InternString(b.device), r.position
-	out.Samples = append(out.Samples, s)
+	out.Samples = append(out.Samples, ingest.Sample{})
+	s := &out.Samples[len(out.Samples)-1]
+	c.diff.sample(s, r.timeNS, dt)
+	s.Host, s.Device, s.Position = out.Names.Intern(r.host), out.Names.Intern(r.device), r.position
 	out.Count(ingest.FateEvent, "", b.lines+r.lines)
 	b.fresh, b.lines, b.hasBefore = false, 0, false
 	b.timeNS, b.snap = r.timeNS, r.snap

@@ -27,9 +27,10 @@ type jsonFlow struct {
 }
 
 // next takes the next token of b; 0 bytes say that it needs more of them. A
-// string that turns out to be a value is told by the sign behind it, which is
-// not taken with it.
-func (f *jsonFlow) next(b []byte, final bool) (t jsonToken, n int) {
+// string that turns out to be a value is told by the sign behind it, which is not
+// taken with it: the token counts as one at that sign. If that lies at b[room] or
+// beyond, where another chunk begins, the string waits for it.
+func (f *jsonFlow) next(b []byte, final bool, room int) (t jsonToken, n int) {
 	c := b[0]
 	if f.holds && c != ' ' && c != '\t' && c != '\n' && c != '\r' {
 		f.holds = false
@@ -58,6 +59,18 @@ func (f *jsonFlow) next(b []byte, final bool) (t jsonToken, n int) {
 		if n == 0 {
 			return jsonNothing, 1
 		}
+		if n < len(b) {
+			switch b[n] {
+			case ':':
+				f.key = append(f.key[:0], s...)
+				return jsonKey, f.separator(b, n)
+			case ',', ']', '}':
+				if n < room {
+					f.text = s
+					return jsonText, n
+				}
+			}
+		}
 		f.held, f.holds = append(f.held[:0], s...), true
 		return jsonNothing, n
 	case c == '{' || c == '[':
@@ -75,9 +88,22 @@ func (f *jsonFlow) next(b []byte, final bool) (t jsonToken, n int) {
 			return jsonNothing, 0
 		}
 		f.text = b[:n]
-		return jsonNumber, n
+		return jsonNumber, f.separator(b, n)
+	case c == ',':
+		return jsonNothing, f.separator(b, 0)
 	}
 	return jsonNothing, 1
+}
+
+// separator is the index behind a colon or comma at b[n], if one is there, and a
+// blank behind it.
+func (f *jsonFlow) separator(b []byte, n int) int {
+	if n < len(b) && (b[n] == ',' || b[n] == ':') {
+		if n++; n < len(b) && b[n] == ' ' {
+			n++
+		}
+	}
+	return n
 }
 
 // jsonWord is the length of a number or a word; more says that it may go on.

@@ -70,17 +70,22 @@ type promJSON struct {
 func (d *promJSON) Decode(block []byte, final bool, out *ingest.Out) int {
 	i := 0
 	for i < len(block) {
-		at := out.Position + int64(i)
-		if out.Limit > 0 && at >= out.Limit {
-			break
+		at, room := out.Position+int64(i), len(block)+1
+		if out.Limit > 0 {
+			if at >= out.Limit {
+				break
+			}
+			room = int(min(out.Limit-at, int64(room)))
 		}
-		t, n := d.flow.next(block[i:], final)
+		t, n := d.flow.next(block[i:], final, room)
 		if n == 0 && t == jsonNothing {
 			break
 		}
 		switch t {
-		case jsonText, jsonNumber:
-			d.token(d.flow.text, t == jsonText, at, out)
+		case jsonText:
+			d.token(d.flow.text, true, at+int64(n), out)
+		case jsonNumber:
+			d.token(d.flow.text, false, at, out)
 		case jsonOpen:
 			d.open()
 		case jsonClose:

@@ -63,6 +63,9 @@ func sniffSadfCSV(head []byte, _ string) int {
 }
 
 func isSadfHeader(line []byte) bool {
+	if line[0] != '#' && line[0] != 'h' {
+		return false
+	}
 	b := bytes.TrimLeft(line, "# ")
 	return bytes.HasPrefix(b, []byte("hostname;interval;timestamp"))
 }
@@ -83,6 +86,9 @@ type sadfCSV struct {
 	fields  [][]byte
 	device  []byte
 
+	same, span          []byte // the last stamp and interval as text, and what they mean
+	sameSeconds, sameNS int64
+
 	row    ioRow // -p: the device whose metrics come line by line
 	open   bool
 	metric uint64 // those seen
@@ -94,28 +100,33 @@ func (d *sadfCSV) cut(line []byte) [][]byte {
 	if bytes.IndexByte(line, ';') < 0 {
 		sep = '\t'
 	}
-	d.fields = d.fields[:0]
-	for len(d.fields) < maxSadfFields {
-		i := bytes.IndexByte(line, sep)
-		if i < 0 {
-			break
+	f, begin := d.fields[:0], 0
+	for i, c := range line {
+		if c == sep && len(f) < maxSadfFields {
+			f = append(f, line[begin:i])
+			begin = i + 1
 		}
-		d.fields = append(d.fields, line[:i])
-		line = line[i+1:]
 	}
-	d.fields = append(d.fields, line)
+	d.fields = append(f, line[begin:])
 	return d.fields
 }
 
 // when reads the interval, in seconds, and the stamp of the fields that were cut.
 func (d *sadfCSV) when() (seconds, ns int64, ok bool) {
 	f := d.fields
+	if len(d.same) > 0 && bytes.Equal(d.same, f[2]) && bytes.Equal(d.span, f[1]) { // most lines share theirs
+		return d.sameSeconds, d.sameNS, true
+	}
 	seconds, end := scanDigits(f[1], 0)
 	if end == 0 || end != len(f[1]) || seconds < 0 || seconds > 366*86400 {
 		return 0, 0, false
 	}
 	if ns, ok = isoTime(f[2], d.stamps.zone); !ok {
 		ns, ok = epochTime(f[2])
+	}
+	if ok {
+		d.same, d.span = append(d.same[:0], f[2]...), append(d.span[:0], f[1]...)
+		d.sameSeconds, d.sameNS = seconds, ns
 	}
 	return seconds, ns, ok
 }

@@ -69,10 +69,15 @@ type sadfJSON struct {
 func (d *sadfJSON) Decode(block []byte, final bool, out *ingest.Out) int {
 	i := 0
 	for i < len(block) {
-		if out.Limit > 0 && out.Position+int64(i) >= out.Limit {
-			break
+		room := len(block) + 1
+		if out.Limit > 0 {
+			left := out.Limit - out.Position - int64(i)
+			if left <= 0 {
+				break
+			}
+			room = int(min(left, int64(room)))
 		}
-		t, n := d.flow.next(block[i:], final)
+		t, n := d.flow.next(block[i:], final, room)
 		if n == 0 && t == jsonNothing {
 			break
 		}

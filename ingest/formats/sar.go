@@ -282,6 +282,9 @@ func (p *ioReports) next(ns int64, out *ingest.Out) {
 func (p *ioReports) slot(out *ingest.Out) *ioRow {
 	if len(p.cur.rows) >= rowsBound || !p.cur.opened {
 		p.add(ioRow{}, out)
+	} else if n := len(p.cur.rows); n < cap(p.cur.rows) {
+		p.cur.rows = p.cur.rows[:n+1]
+		p.cur.rows[n] = ioRow{}
 	} else {
 		p.cur.rows = append(p.cur.rows, ioRow{})
 	}
