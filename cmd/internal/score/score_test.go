@@ -261,6 +261,8 @@ func TestExpectations(t *testing.T) {
 	check("bandwidth-saturation", `{"notes":{}}`, "")
 	check("writeback-stall", `{"notes":{"how":"sfr"}}`, "sync_file_range")
 	check("queue-saturation", `{"notes":{"mode":"step"}}`, "step")
+	check("queue-saturation", `{"notes":{"mode":"step","procs":4}}`, "step")
+	check("queue-saturation", `{"notes":{"mode":"step","procs":1}}`, "step of one")
 	check("sudden-stall", `{"notes":{"mode":"step"}}`, "")
 }
 

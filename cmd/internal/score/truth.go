@@ -57,6 +57,7 @@ type parameters struct {
 		Variant  string  `json:"variant"`
 		How      string  `json:"how"`
 		Mode     string  `json:"mode"`
+		Procs    int     `json:"procs"`
 		Throttle float64 `json:"throttle_mbs"`
 		Cap      float64 `json:"cap_mbs"`
 	} `json:"notes"`
@@ -67,6 +68,7 @@ type parameters struct {
 var known = map[string]map[string][]string{
 	"queue-saturation": {
 		"closed": {"too-many-jobs"}, "open": {"load-above-capacity"}, "step": {"load-grows"},
+		"step of one": {"too-many-jobs"}, // a single process joins: a fixed load from then on
 	},
 	"media-degradation": {
 		"const": {"uniformly-slow"}, "grow": {"ageing"}, "region": {"slow-region"}, "retry": {"read-retries"},
@@ -87,7 +89,9 @@ func (p *parameters) cause(label string) Expectation {
 	what := ""
 	switch label {
 	case "queue-saturation":
-		what = p.Notes.Mode
+		if what = p.Notes.Mode; what == "step" && p.Notes.Procs == 1 {
+			what = "step of one"
+		}
 	case "media-degradation", "metadata-storm":
 		what = p.Notes.Variant
 	case "bandwidth-saturation":
