@@ -59,104 +59,6 @@ func sniffPrometheus(head []byte, _ string) int {
 	return 0
 }
 
-// promLine is a series and its value.
-type promLine struct {
-	name, labels              []byte
-	device, instance, uname   []byte // labels of these names (nodename), as they stand
-	series                    []byte // name and labels
-	text                      []byte // the value
-	value                     float64
-	finite                    bool
-	stamp                     []byte
-	quantile, deviceAndNoMore bool
-}
-
-// parse reads NAME{LABELS} VALUE [STAMP] [# EXEMPLAR]; the reason is "" if it is one.
-func (s *promLine) parse(line []byte) string {
-	*s = promLine{}
-	i := skipSpaceTab(line, 0)
-	begin := i
-	for i < len(line) && (isLetter(line[i]) || line[i] == '_' || line[i] == ':' || i > begin && line[i] >= '0' && line[i] <= '9') {
-		i++
-	}
-	if s.name = line[begin:i]; len(s.name) == 0 {
-		return "columns"
-	}
-	if i = skipSpaceTab(line, i); i < len(line) && line[i] == '{' {
-		end := s.labelled(line, i+1)
-		if end < 0 {
-			return "torn-labels"
-		}
-		s.labels = line[i+1 : end-1]
-		i = end
-	}
-	s.series = line[begin:i]
-	i = skipSpaceTab(line, i)
-	end := fieldEnd(line, i)
-	if s.text = line[i:end]; end == i {
-		return "columns"
-	}
-	if s.value, s.finite = parseFloat(s.text); !s.finite && !isNoFigure(s.text) {
-		return "not-a-number"
-	}
-	i = skipSpaceTab(line, end)
-	end = fieldEnd(line, i)
-	if end > i && line[i] != '#' {
-		s.stamp = line[i:end]
-		if i = skipSpaceTab(line, end); i < len(line) && line[i] != '#' {
-			return "columns"
-		}
-	}
-	return ""
-}
-
-// labelled reads the labels from i on and gives the index behind their brace, -1
-// if there is none.
-func (s *promLine) labelled(line []byte, i int) int {
-	n := 0
-	for {
-		for i < len(line) && (isSpaceTab(line[i]) || line[i] == ',') {
-			i++
-		}
-		if i < len(line) && line[i] == '}' {
-			s.deviceAndNoMore = n == 1 && s.device != nil
-			return i + 1
-		}
-		begin := i
-		for i < len(line) && line[i] != '=' && line[i] != '"' && line[i] != '}' {
-			i++
-		}
-		if i+1 >= len(line) || line[i] != '=' || line[i+1] != '"' {
-			return -1
-		}
-		key := line[begin:i]
-		i += 2
-		begin = i
-		for i < len(line) && line[i] != '"' {
-			if line[i] == '\\' {
-				i++
-			}
-			i++
-		}
-		if i >= len(line) {
-			return -1
-		}
-		value := line[begin:i]
-		i++
-		n++
-		switch string(key) {
-		case "device":
-			s.device = value
-		case "instance":
-			s.instance = value
-		case "nodename":
-			s.uname = value
-		case "quantile":
-			s.quantile = true
-		}
-	}
-}
-
 // promSpan is a piece of the arena.
 type promSpan struct{ from, to int }
 
@@ -268,29 +170,6 @@ func (d *promText) mark(line []byte, out *ingest.Out) bool {
 	d.scraped(out)
 	d.clock = after
 	return true
-}
-
-// stamped is the time that a series has of its own: ms, or seconds in OpenMetrics.
-func (s *promLine) stamped() (int64, bool) {
-	if ns, ok := epochTime(s.stamp); ok {
-		return ns, true
-	}
-	v, ok := parseFloat(s.stamp)
-	if !ok || v < 1e8 || v > 7e12 {
-		return 0, false
-	}
-	if v < 7e9 {
-		v *= 1e3
-	}
-	return int64(v*1e3) * 1000, true
-}
-
-// hostOf is the host that a series names, nil if none.
-func (s *promLine) hostOf() []byte {
-	if len(s.instance) == 0 {
-		return nil
-	}
-	return promHost(s.instance)
 }
 
 // counter keeps a counter of a device.
