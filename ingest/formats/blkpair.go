@@ -61,6 +61,7 @@ type blkPairs struct {
 	index                  map[uint32]int32
 	dev                    int32 // device of the last record
 	comms                  map[string]string
+	lastComm               string
 	cgroups                map[uint64]string
 	remaps                 map[uint64]bool
 	unseen                 [blkUnseen]blkDone

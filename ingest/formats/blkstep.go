@@ -38,10 +38,11 @@ func (p *blkPairs) fresh(d int32, r *blkRecord, state blkState) blkIO {
 
 // comm gives the text of a task's name, kept once.
 func (p *blkPairs) comm(b []byte) string {
-	if len(b) == 0 {
-		return ""
+	if string(b) == p.lastComm {
+		return p.lastComm
 	}
 	if s, ok := p.comms[string(b)]; ok {
+		p.lastComm = s
 		return s
 	}
 	if len(p.comms) >= blkComms {
@@ -49,6 +50,7 @@ func (p *blkPairs) comm(b []byte) string {
 	}
 	s := string(b)
 	p.comms[s] = s
+	p.lastComm = s
 	return s
 }
 

@@ -126,7 +126,8 @@ type blktrace struct {
 	epoch   int64
 	tasks   map[int32][]byte
 	lastPID int32
-	last    []byte // the name of lastPID
+	last    []byte    // the name of lastPID
+	head    blkHeader // of the record in hand
 	rec     blkRecord
 	swapped [64]byte
 }
@@ -163,7 +164,8 @@ func newBlktrace(src *ingest.Source) (*blktrace, error) {
 			slices.Reverse(m.magic[:])
 		}
 		for n := m.header(); len(head) >= n && [4]byte(head) == m.magic; {
-			h := d.fields(m, head)
+			h := &d.head
+			d.fields(m, head, h)
 			size := n + h.payload
 			if len(head) < size {
 				break
@@ -233,7 +235,7 @@ func (h *blkHeader) body(payload []byte) []byte {
 }
 
 // fields reads the record that data begins with.
-func (d *blktrace) fields(m *blkMember, data []byte) (h blkHeader) {
+func (d *blktrace) fields(m *blkMember, data []byte, h *blkHeader) {
 	b := data[:m.header()]
 	if m.big {
 		b = d.swap(m, b)
@@ -253,7 +255,6 @@ func (d *blktrace) fields(m *blkMember, data []byte) (h blkHeader) {
 		h.time = -1
 	}
 	h.pid = max(h.pid, -1)
-	return h
 }
 
 // swap gives a big endian header in little endian.
@@ -297,7 +298,7 @@ func (d *blktrace) Time(member int, data []byte) (int64, bool) {
 
 func (d *blktrace) Decode(run ingest.Run, out *ingest.Out) (took int) {
 	m := &d.members[run.Member]
-	size, start := m.header(), out.Position
+	size, start, h := m.header(), out.Position, &d.head
 	for took < run.Room {
 		data := run.Data[took:]
 		out.Position = start + int64(took)
@@ -312,7 +313,7 @@ func (d *blktrace) Decode(run ingest.Run, out *ingest.Out) (took int) {
 		if len(data) < size {
 			break
 		}
-		h := d.fields(m, data)
+		d.fields(m, data, h)
 		if h.time > run.Until {
 			break
 		}
@@ -321,7 +322,7 @@ func (d *blktrace) Decode(run ingest.Run, out *ingest.Out) (took int) {
 			break
 		}
 		out.Tally.Lines++
-		d.record(m, &h, data[:size], data[size:n], out)
+		d.record(m, h, data[:size], data[size:n], out)
 		m.time = max(h.time, m.time)
 		out.Lineno++
 		took += n
@@ -383,11 +384,11 @@ func (d *blktrace) record(m *blkMember, h *blkHeader, text, payload []byte, out 
 		out.Reject(text, blkBadPID)
 		return
 	}
-	d.rec = blkRecord{
-		TimeNS: ns, Sector: h.sector, Sectors: uint64(h.bytes >> 9), Dev: h.device, PID: h.pid, Action: action,
-		Cgroup: cgroup, Text: text,
-	}
+	// Field by field: a literal would be made elsewhere and copied.
 	r := &d.rec
+	r.TimeNS, r.Sector, r.Sectors, r.Dev, r.PID = ns, h.sector, uint64(h.bytes>>9), h.device, h.pid
+	r.Action, r.Cgroup, r.Text = action, cgroup, text
+	r.Other, r.From, r.Error, r.Flags, r.Pass, r.Comm = 0, 0, 0, 0, false, nil
 	d.kind(h, r)
 	switch action {
 	case blkQueue, blkGet, blkInsert, blkIssue:
