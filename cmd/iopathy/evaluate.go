@@ -6,23 +6,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
-	"text/tabwriter"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/cmd/internal/score"
 )
 
 func (a *app) evaluateCmd() *cobra.Command {
 	var least float64
+	var shuffle bool
 	cmd := &cobra.Command{
 		Use: "evaluate LABELS TRUTH", Short: "Hold a labels.csv against a known truth", GroupID: "know", Args: cobra.ExactArgs(2),
 		Long: `evaluate compares a labels.csv with what is known: accuracy by class, the
@@ -35,17 +36,31 @@ the recordings runs/RUN.csv.gz.
 A window counts as sick when at least half of it lies in a fault (a
 sudden-stall: 0.2 s of one), as healthy when none of it does; the rest are left
 out. With a corpus each window of 8 or more requests must have a label, and F1 is
-the mean over healthy and all pathologies; with a plain CSV over those that occur.`,
+the mean over healthy and all pathologies; with a plain CSV over those that occur.
+
+--shuffle-names labels the windows of --lake anew under a catalogue whose names
+stand at other signatures: the classes come from the linkage alone, so the
+adjusted Rand index must stay.`,
 		Example: "  iopathy evaluate report/labels.csv incidents.csv\n  iopathy evaluate report/labels.csv corpus/ --min-f1 0.9 --output json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			m, err := a.evaluate(cmd.Context(), args[0], args[1])
+			truth, err := a.truth(cmd.Context(), args[0], args[1])
 			if err != nil {
 				return err
 			}
+			m := truth.score(truth.said)
+			var other *score.Measures
+			if shuffle {
+				if other, err = a.shuffled(truth); err != nil {
+					return err
+				}
+			}
 			if a.json() {
-				err = a.print(m)
+				err = a.print(evaluation{Measures: m, Shuffled: shuffledARI(other)})
 			} else {
-				err = writeMeasures(a.stdout, m)
+				err = writeMeasures(a.stdout, m, other)
+			}
+			if err == nil && other != nil && other.ARI != m.ARI {
+				return fmt.Errorf("with shuffled names the adjusted Rand index is %.6f, not %.6f: LABELS isn't of this lake, or names have a say in the classes", other.ARI, m.ARI)
 			}
 			if err == nil && m.MacroF1 < least {
 				return failure{exitReached, fmt.Errorf("macroF1 %.3f is below --min-f1 %g", m.MacroF1, least)}
@@ -54,11 +69,37 @@ the mean over healthy and all pathologies; with a plain CSV over those that occu
 		},
 	}
 	cmd.Flags().Float64Var(&least, "min-f1", 0, "exit 3 if macroF1 is below this")
+	cmd.Flags().BoolVar(&shuffle, "shuffle-names", false, "also with shuffled names; needs --lake")
 	return cmd
 }
 
-// evaluate reads both sides and scores.
-func (a *app) evaluate(ctx context.Context, labels, truth string) (*score.Measures, error) {
+// evaluation is what the JSON holds.
+type evaluation struct {
+	*score.Measures
+	Shuffled *float64 `json:"ariShuffledNames,omitempty"`
+}
+
+func shuffledARI(m *score.Measures) *float64 {
+	if m == nil {
+		return nil
+	}
+	return &m.ARI
+}
+
+// sides is what was said and what is true, read.
+type sides struct {
+	said    []score.Said
+	devices []score.Device
+	slugs   []string // the classes to score, beside healthy
+	window  int64
+}
+
+func (s *sides) score(said []score.Said) *score.Measures {
+	return score.Score(said, s.devices, s.slugs, s.window)
+}
+
+// truth reads both sides.
+func (a *app) truth(ctx context.Context, labels, truth string) (*sides, error) {
 	info, err := os.Stat(truth)
 	if err != nil {
 		return nil, failure{exitUsage, fmt.Errorf("truth: %w", err)}
@@ -86,7 +127,7 @@ func (a *app) evaluate(ctx context.Context, labels, truth string) (*score.Measur
 		if err := knownLabels(truth, devices, slugs); err != nil {
 			return nil, err
 		}
-		return score.Score(said, devices, slugs, window), nil
+		return &sides{said, devices, slugs, window}, nil
 	}
 	f, err := os.Open(truth)
 	if err != nil {
@@ -119,7 +160,7 @@ func (a *app) evaluate(ctx context.Context, labels, truth string) (*score.Measur
 		occurs[said[i].Pathology] = true
 	}
 	slugs = slices.DeleteFunc(slugs, func(s string) bool { return !occurs[s] })
-	return score.Score(said, devices, slugs, window), nil
+	return &sides{said, devices, slugs, window}, nil
 }
 
 // knownLabels checks that the truth speaks of what the catalogue has.
@@ -204,72 +245,44 @@ func countRun(path string, window int64) (score.Key, map[int64]int, error) {
 	return k, n, err
 }
 
-// writeMeasures prints the tables, and as the last line the measures.
-func writeMeasures(out io.Writer, m *score.Measures) error {
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "windows\tprecision\trecall\tF1\t  label\n")
-	for _, c := range m.Classes {
-		fmt.Fprintf(w, "%d\t%.3f\t%.3f\t%.3f\t  %s\n", c.Windows, c.Precision, c.Recall, c.F1, c.Label)
+// shuffled scores what the windows of the lake are labelled under shuffled
+// names.
+func (a *app) shuffled(truth *sides) (*score.Measures, error) {
+	dir, err := a.needLake(true)
+	if err != nil {
+		return nil, err
 	}
-	fmt.Fprint(w, "\nConfusion (a row is true, a column was said):\n")
-	for i := range m.Confusion.Said {
-		fmt.Fprintf(w, "%c\t", 'A'+i)
+	inv, err := local.ReadInventory(a.config.Inventory)
+	if err != nil {
+		return nil, failure{exitUsage, err}
 	}
-	fmt.Fprint(w, "\n")
-	for i, t := range m.Confusion.Truth {
-		for _, n := range m.Confusion.Counts[i] {
-			if n == 0 {
-				fmt.Fprint(w, ".\t")
-			} else {
-				fmt.Fprintf(w, "%d\t", n)
-			}
+	catalogue, _, err := a.catalogue()
+	if err != nil {
+		return nil, err
+	}
+	job := a.job(dir)
+	windows, err := job.Windows()
+	if err != nil {
+		return nil, err
+	}
+	if len(windows) == 0 {
+		return nil, errNoWindows
+	}
+	d, err := job.Shuffled(windows, inv, catalogue)
+	if err != nil {
+		return nil, err
+	}
+	var said []score.Said
+	for i := range d.Result.Diagnoses {
+		g := &d.Result.Diagnoses[i]
+		w := score.Said{
+			Key: score.Key{Host: g.Host, Device: g.Device}, StartNS: g.StartNS, EndNS: g.EndNS,
+			Verdict: string(g.Verdict), Pathology: g.Pathology, Severity: g.Severity, Confidence: g.Confidence,
 		}
-		fmt.Fprintf(w, "  %c %s\n", 'A'+i, t)
-	}
-	for i := len(m.Confusion.Truth); i < len(m.Confusion.Said); i++ {
-		fmt.Fprintf(w, "%s  %c %s\n", strings.Repeat("\t", len(m.Confusion.Said)), 'A'+i, m.Confusion.Said[i])
-	}
-	fmt.Fprintf(w, "\nReliability of confidence (mean error %.3f):\n", m.Calibration)
-	fmt.Fprint(w, "from\tto\twindows\tmean\tright\t\n")
-	for _, b := range m.Reliability {
-		fmt.Fprintf(w, "%.1f\t%.1f\t%d\t%.3f\t%.3f\t\n", b.From, b.To, b.Windows, b.Confidence, b.Right)
-	}
-	if len(m.Causes) > 0 {
-		devices, right, abstained, wrong := 0, 0, 0, 0
-		fmt.Fprint(w, "\nCauses, by device:\n")
-		fmt.Fprint(w, "devices\tright\twrong\tnone said\tnot named\t  what was done\n")
-		for _, c := range m.Causes {
-			fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t  %s: %s%s\n", c.Devices, c.Right, c.Wrong, c.Abstained, c.Unnamed, c.Label, c.What, others(&c))
-			devices, right, abstained, wrong = devices+c.Devices, right+c.Right, abstained+c.Abstained, wrong+c.Wrong
+		if g.ClassID != 0 && g.Verdict == cluster.Sick {
+			w.ClassID = strconv.Itoa(g.ClassID)
 		}
-		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t  in all\n", devices, right, wrong, abstained, devices-right-wrong-abstained)
+		said = append(said, w)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	coverage := "-"
-	if m.CoverageKnown {
-		coverage = fmt.Sprintf("%.3f", m.WindowCoverage)
-	}
-	_, err := fmt.Fprintf(out, `
-%d of %d sick devices named right (by severity); detection precision=%.3f recall=%.3f; classes used %d; devices seen %d of %d
-macroF1=%.3f detectF1=%.3f falseAlarm=%.3f deviceAcc=%.3f ari=%.3f ariCoverage=%.2f windows=%d windowCoverage=%s runs=%.2f
-`, m.NamedRight, m.SickDevices, m.DetectPrecision, m.DetectRecall, m.ClassesUsed, m.DevicesSeen, m.Devices,
-		m.MacroF1, m.DetectF1, m.FalseAlarm, m.DeviceAcc, m.ARI, m.ARICoverage, m.Windows, coverage, m.Runs)
-	return err
-}
-
-// others lists the wrong causes that were said.
-func others(c *score.CauseScore) string {
-	var wrong []string
-	for id := range c.Said {
-		if !slices.Contains(c.Accepted, id) {
-			wrong = append(wrong, id)
-		}
-	}
-	if len(wrong) == 0 {
-		return ""
-	}
-	slices.Sort(wrong)
-	return " (wrong: " + strings.Join(wrong, ", ") + ")"
+	return truth.score(said), nil
 }

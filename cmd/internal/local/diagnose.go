@@ -91,10 +91,23 @@ func (j *Job) Diagnose(windows []features.Window, inv reduce.Inventory, rules *c
 		}
 		return j.label(windows, inv, rules, models)
 	}
-	var shipped cluster.Model
-	if err := json.Unmarshal(configs.ShippedModel(), &shipped); err != nil {
+	shipped, err := shippedModel()
+	if err != nil {
+		return nil, err
+	}
+	return j.fit(windows, inv, rules, shipped, refit)
+}
+
+func shippedModel() (*cluster.Model, error) {
+	var m cluster.Model
+	if err := json.Unmarshal(configs.ShippedModel(), &m); err != nil {
 		return nil, fmt.Errorf("shipped model: %w", err)
 	}
+	return &m, nil
+}
+
+// fit takes what is known beforehand from the shipped model.
+func (j *Job) fit(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules, shipped *cluster.Model, refit bool) (*Diagnosed, error) {
 	force := ""
 	if refit {
 		force = cluster.Fitted
@@ -105,12 +118,12 @@ func (j *Job) Diagnose(windows []features.Window, inv reduce.Inventory, rules *c
 		if err != nil {
 			return nil, cluster.Result{}, km, err
 		}
-		mask := cluster.HealthyMask(first.Project(f.windows, inv), rules, &shipped, j.Config.Cluster)
+		mask := cluster.HealthyMask(first.Project(f.windows, inv), rules, shipped, j.Config.Cluster)
 		if km.Reduce, err = reduce.Refit(f.windows, inv, shipped.Reduce, mask, j.Config.Reduce); err != nil {
 			return nil, cluster.Result{}, km, err
 		}
 		points := km.Reduce.Project(f.windows, inv)
-		res, m, err := cluster.Diagnose(points, rules, &shipped, force, j.Config.Cluster)
+		res, m, err := cluster.Diagnose(points, rules, shipped, force, j.Config.Cluster)
 		km.Cluster = m
 		return points, res, km, err
 	})
