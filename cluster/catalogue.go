@@ -15,6 +15,7 @@ type Pathology struct {
 	Colour    string             `yaml:"colour" json:"colour"`       // #RRGGBB
 	Signature map[string]float64 `yaml:"signature" json:"signature"` // feature name to expected z direction
 	WarmUpS   float64            `yaml:"warm_up_s" json:"warm_up_s"` // how long the symptom needs to show; windows of the same load before it belong to it
+	Requires  []Requirement      `yaml:"requires" json:"requires"`   // without any of them a window can't have it
 	Evidence  []Rule             `yaml:"evidence" json:"evidence"`
 	Causes    []RootCause        `yaml:"causes" json:"causes"`
 	Advice    []string           `yaml:"advice" json:"advice"` // ranked, testable
@@ -26,6 +27,15 @@ type Rule struct {
 	When   string  `yaml:"when" json:"when"` // expr-lang/expr, boolean
 	Says   string  `yaml:"says" json:"says"` // in words, for the report
 	Weight float64 `yaml:"weight" json:"weight"`
+}
+
+// Requirement is a condition without which a pathology is impossible: no
+// stall without a gap, no storm on an idle device. A window for which it is
+// false can't have the pathology, whatever its class and direction; one whose
+// facts are missing may.
+type Requirement struct {
+	When string `yaml:"when" json:"when"` // expr-lang/expr, boolean
+	Says string `yaml:"says" json:"says"` // in words
 }
 
 // RootCause is a cause to tell apart within a pathology. A window votes for

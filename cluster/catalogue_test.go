@@ -51,6 +51,7 @@ type fixture struct {
 		Context   map[string]float64 `yaml:"context"`
 	} `yaml:"window"`
 	Cause    string              `yaml:"cause"`
+	Requires []ruleCase          `yaml:"requires"`
 	Evidence []ruleCase          `yaml:"evidence"`
 	Causes   map[string]ruleCase `yaml:"causes"`
 }
@@ -240,6 +241,13 @@ func TestEachRuleHoldsFailsAbstains(t *testing.T) {
 	for i := range r.entries {
 		e := &r.entries[i]
 		f := readFixture(t, e.Slug)
+		if len(f.Requires) != len(e.Requires) || len(e.Requires) == 0 {
+			t.Errorf("%s: %d cases of requirements for %d, want as many and one at least", e.Slug, len(f.Requires), len(e.Requires))
+			continue
+		}
+		for _, c := range f.Requires { // a requirement is the veto of its opposite
+			f.Evidence = append(f.Evidence, ruleCase{Holds: c.Fails, Fails: c.Holds})
+		}
 		if len(f.Evidence) != len(e.evidence) || len(f.Causes) != len(e.causes) {
 			t.Errorf("%s: %d cases of evidence for %d rules, %d of causes for %d", e.Slug, len(f.Evidence), len(e.evidence), len(f.Causes), len(e.causes))
 			continue
@@ -263,6 +271,8 @@ func TestEachRuleHoldsFailsAbstains(t *testing.T) {
 
 func TestCompileNamesTheFault(t *testing.T) {
 	for want, break_ := range map[string]func(*Pathology){
+		"queue-saturation: requirement 1: n": func(p *Pathology) { p.Requires[0].When = "" },
+		"queue-saturation: requirement 2: n": func(p *Pathology) { p.Requires[1].Says = "" },
 		"queue-saturation: evidence 1":       func(p *Pathology) { p.Evidence[0].When = "mean_deepth > 3" },
 		"queue-saturation: evidence 2":       func(p *Pathology) { p.Evidence[1].When = "mean_depth + 1" },
 		`queue-saturation: cause "slow-arra`: func(p *Pathology) { p.Causes[0].When = "(((" },
@@ -281,4 +291,50 @@ func TestCompileNamesTheFault(t *testing.T) {
 	if _, err := Compile(Catalogue{}); err == nil {
 		t.Error("an empty catalogue compiles")
 	}
+}
+
+// A window that goes the way of a pathology all along can't have it when one
+// of its requirements is known to be unmet, though its class and all its
+// neighbours have it; when the facts are missing, it can.
+func TestWhatIsImpossibleIsNotSaid(t *testing.T) {
+	r, o := shippedRules(t), DefaultOptions()
+	check := func(slug string, unmeet func(w *features.Window), want bool) {
+		t.Helper()
+		ws, inv := fleetOf(t, r, 1)
+		at := -1
+		for i := range ws {
+			if ws[i].Device == slug+"a" && ws[i].StartNS == 150e9 {
+				at = i
+				unmeet(&ws[i])
+			}
+		}
+		if at < 0 {
+			t.Fatalf("no window of %s", slug)
+		}
+		points, _, err := Place(ws, inv, r, nil, reduce.DefaultOptions(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		model, err := Fit(points, r, nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone := o
+		alone.Alone = true
+		if got := model.Label(points, r, alone).Diagnoses[at].Pathology == slug; got != want {
+			t.Errorf("%s: said %v, want %v: %+v", slug, got, want, model.Label(points, r, alone).Diagnoses[at])
+		}
+	}
+	reread := func(v float64) func(w *features.Window) {
+		return func(w *features.Window) { w.Context[features.CtxReread] = v }
+	}
+	gap := func(v float64) func(w *features.Window) {
+		return func(w *features.Window) { w.Context[features.CtxStallSeconds] = v }
+	}
+	check("cache-thrash", reread(0.9), true)
+	check("cache-thrash", reread(math.NaN()), true)
+	check("cache-thrash", reread(0.001), false)
+	check("sudden-stall", gap(2), true)
+	check("sudden-stall", gap(0.01), false)
+	check("metadata-storm", func(w *features.Window) { w.Context[features.CtxIOPS] = 3 }, false)
 }

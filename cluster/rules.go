@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
@@ -24,9 +25,13 @@ type Rules struct {
 type entry struct {
 	Pathology
 	direction features.Vector // of the signature, unit length
-	evidence  []expression
+	evidence  []expression    // of Evidence, to which each requirement adds its veto
 	causes    []expression
 }
+
+// impossible is the weight of an unmet requirement: more than any cosine and
+// evidence make up for, so that neither class nor neighbours can name it.
+const impossible = -2
 
 // expression is a compiled rule and the facts it needs, by index in Rules.facts.
 type expression struct {
@@ -82,6 +87,16 @@ func Compile(c Catalogue) (*Rules, error) {
 				bad = append(bad, fmt.Errorf("cluster: catalogue: %s: says nothing in words", where))
 			}
 			e.evidence = append(e.evidence, compile(where, rule.When))
+		}
+		for i, q := range p.Requires {
+			where := fmt.Sprintf("%s: requirement %d", p.Slug, i+1)
+			if q.When == "" || q.Says == "" {
+				bad = append(bad, fmt.Errorf("cluster: catalogue: %s: no expression or no words", where))
+				continue
+			}
+			veto := Rule{When: "!(" + q.When + ")", Says: "impossible unless " + q.Says, Weight: impossible}
+			e.Evidence = append(slices.Clip(e.Evidence), veto)
+			e.evidence = append(e.evidence, compile(where, veto.When))
 		}
 		for _, cause := range p.Causes {
 			e.causes = append(e.causes, compile(fmt.Sprintf("%s: cause %q", p.Slug, cause.ID), cause.When))

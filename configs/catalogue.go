@@ -116,6 +116,11 @@ func checkCatalogue(name string, at []int, c cluster.Catalogue) error {
 			}
 			seen[r.ID] = true
 		}
+		for _, r := range p.Requires {
+			if r.When == "" || r.Says == "" {
+				complain(i, "requirement %q: want an expression and words", r.Says)
+			}
+		}
 		for _, r := range p.Evidence {
 			if r.When == "" || r.Says == "" || r.Weight == 0 {
 				complain(i, "evidence %q: want an expression, words and a weight", r.Says)

@@ -46,6 +46,10 @@ func (a *app) catalogueCmd() *cobra.Command {
 				for _, f := range names {
 					fmt.Fprintf(a.stdout, "    %+.2f %s\n", p.Signature[f], f)
 				}
+				fmt.Fprintln(a.stdout, "  requires:")
+				for _, r := range p.Requires {
+					fmt.Fprintf(a.stdout, "    %s [%s]\n", r.Says, r.When)
+				}
 				fmt.Fprintln(a.stdout, "  evidence:")
 				for _, r := range p.Evidence {
 					fmt.Fprintf(a.stdout, "    %s [%s, weight %+g]\n", r.Says, r.When, r.Weight)
