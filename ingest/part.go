@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 )
@@ -89,3 +90,35 @@ func partsHead(parts []*part) []byte {
 // memberBytes is the most of a member that its identity within a group is
 // taken from; it is small, since a CPU may have little to tell.
 const memberBytes = SniffBytes
+
+// accountParts tells of the streams that were read: sums, and the first damage.
+func (r *reader) accountParts(parts []*part) {
+	for i, p := range parts {
+		r.rep.CompressedBytes += p.flow.from.n
+		r.rep.Bytes += p.flow.expanded
+		r.rep.Torn = cmp.Or(r.rep.Torn, p.flow.torn)
+		switch kind := p.flow.compression; {
+		case i == 0:
+			r.rep.Compression = kind
+		case kind != r.rep.Compression && len(p.head) > 0:
+			r.rep.Compression = "mixed"
+		}
+	}
+}
+
+// together says why streams can't be read as one source by a format, "" if
+// they can.
+func together(f Format, parts []*part, forced bool) string {
+	if len(parts) == 1 {
+		return ""
+	}
+	if f.Records == nil {
+		return "files of format " + f.Name + " are not read together"
+	}
+	for _, p := range parts {
+		if len(p.head) > 0 && !forced && f.Sniff(p.head[:min(len(p.head), SniffBytes)], p.in.Path) == 0 {
+			return p.in.Path + " is not of format " + f.Name
+		}
+	}
+	return ""
+}

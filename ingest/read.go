@@ -129,38 +129,6 @@ func (r *reader) read(ctx context.Context) error {
 	return nil
 }
 
-// accountParts tells of the streams that were read: sums, and the first damage.
-func (r *reader) accountParts(parts []*part) {
-	for i, p := range parts {
-		r.rep.CompressedBytes += p.flow.from.n
-		r.rep.Bytes += p.flow.expanded
-		r.rep.Torn = cmp.Or(r.rep.Torn, p.flow.torn)
-		switch kind := p.flow.compression; {
-		case i == 0:
-			r.rep.Compression = kind
-		case kind != r.rep.Compression && len(p.head) > 0:
-			r.rep.Compression = "mixed"
-		}
-	}
-}
-
-// together says why streams can't be read as one source by a format, "" if
-// they can.
-func together(f Format, parts []*part, forced bool) string {
-	if len(parts) == 1 {
-		return ""
-	}
-	if f.Records == nil {
-		return "files of format " + f.Name + " are not read together"
-	}
-	for _, p := range parts {
-		if len(p.head) > 0 && !forced && f.Sniff(p.head[:min(len(p.head), SniffBytes)], p.in.Path) == 0 {
-			return p.in.Path + " is not of format " + f.Name
-		}
-	}
-	return ""
-}
-
 // bom is the byte order mark that some editors put before UTF-8 text.
 var bom = []byte("\xef\xbb\xbf")
 
