@@ -183,6 +183,9 @@ func (m *Model) normal(w *features.Window, d Device) Normal {
 		windows, weight := own.Earlier, float64(centreShrink)/10
 		if n.Group == "" {
 			windows, weight = own.Windows, unknownOwn
+			if windows < fewHealthy { // too few to tell a slow device from a slow kind
+				n.Value = clamp(own.Level, flatLevel, diskLevel)
+			}
 		}
 		if windows > 0 {
 			group := n.Value

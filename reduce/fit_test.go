@@ -132,6 +132,62 @@ func TestSickNightIsNotNormal(t *testing.T) {
 	}
 }
 
+// A few devices of one model that are slower than any healthy device of their
+// kind don't make their own normal; many that agree do, and so does a slow one
+// within what the kind can do.
+func TestSlowestNormal(t *testing.T) {
+	check := func(devices int, rotational string, level, want float64) {
+		t.Helper()
+		var ws []features.Window
+		inv := Inventory{}
+		for d := range devices {
+			k := features.Key{Host: "h1", Device: string(rune('a' + d))}
+			inv[k] = Device{Model: "M", Rotational: rotational}
+			for i := range 200 {
+				ws = append(ws, fleetWindow(k.Host, k.Device, int64(i), level, diskRate, 4096, 1))
+			}
+		}
+		m, err := Fit(ws, inv, nil, DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Project(ws, inv)[0].Vector[features.LatencyLoadResidual]; math.Abs(got-want) > 0.05 {
+			t.Errorf("%d devices of kind %s at %v: residual %v, want %v", devices, rotational, level, got, want)
+		}
+	}
+	check(1, "0", 7.2, 7.2-slowestFlat)
+	check(fewDevices, "0", 7.2, 0)
+	check(1, "0", 6.3, 0)
+	check(1, "1", 7.2, 0)
+	check(2, "1", 8.2, 8.2-slowestDisk)
+}
+
+// A device of unknown kind that was seen for a few windows may be a disk or
+// flash: only what is slow for a disk, too, is held against it.
+func TestNormalOfAGlimpse(t *testing.T) {
+	check := func(windows int, level, want float64) {
+		t.Helper()
+		var ws []features.Window
+		for i := range windows {
+			ws = append(ws, fleetWindow("h1", "a", int64(i), level, otherRate, 4096, 1))
+		}
+		for d := range 9 {
+			for i := range 20 {
+				ws = append(ws, fleetWindow("h1", string(rune('b'+d)), int64(i), 5, otherRate, 4096, 1))
+			}
+		}
+		m, err := Fit(ws, nil, nil, DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Project(ws, nil)[0].Vector[features.LatencyLoadResidual]; math.Abs(got-want) > 0.05 {
+			t.Errorf("%d windows at %v: residual %v, want %v", windows, level, got, want)
+		}
+	}
+	check(fewHealthy-1, 6.8, 0)
+	check(fewHealthy-1, 8.4, 0.6) // (8.4 - 6.9) x 2 windows of 5
+}
+
 func TestMixedKindsAreRefused(t *testing.T) {
 	ws, inv := fleet()
 	ws[3].Kind = ingest.KindSyscall

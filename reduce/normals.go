@@ -24,6 +24,9 @@ const (
 	ownBound     = 0.3 // log10: how far a device's own normal may lie above its group's
 	unknownOwn   = 2   // shrinkage of a device that nothing is known of, windows
 	fewHealthy   = 4   // healthy windows below which a group keeps its low quantile
+	fewDevices   = 8   // of one model below which their normal can't be slower than any device of the kind
+	slowestFlat  = 6.5 // log10 ns: 3 ms, what healthy SD cards and network volumes take for one small access
+	slowestDisk  = 7.4 // 25 ms: a full stroke, a whole turn at 5400 a minute, and some
 )
 
 // missing facts take the neutral value.
@@ -170,6 +173,28 @@ func (l *learner) level(windows []int, rate float64, rotational bool) (float64, 
 	return quantile(all, l.o.Quantile), len(all)
 }
 
+// slowest bounds a normal by what any healthy device of the kind can do, so
+// that a lone device that is slow from beginning to end isn't its own measure.
+// Many devices of a model that agree are believed. Nothing bounds what is of
+// unknown kind.
+func slowest(rotational string) float64 {
+	switch rotational {
+	case "0":
+		return slowestFlat
+	case "1":
+		return slowestDisk
+	}
+	return math.Inf(1)
+}
+
+func (l *learner) devicesOf(windows []int) int {
+	seen := map[features.Key]bool{}
+	for _, i := range windows {
+		seen[l.ws[i].Key] = true
+	}
+	return len(seen)
+}
+
 func shrink(own float64, n int, next, weight float64) float64 {
 	if n == 0 {
 		return next
@@ -228,6 +253,9 @@ func (l *learner) groups(all []members) []Group {
 			next = *p
 		}
 		g.Level = shrink(own, n, next.Level, l.o.Shrink)
+		if l.devicesOf(m.windows) < fewDevices {
+			g.Level = min(g.Level, slowest(m.rotational))
+		}
 		if float64(n) < l.o.Shrink {
 			g.Source = next.Source
 		}
