@@ -1,0 +1,154 @@
+package formats
+
+import (
+	"bytes"
+
+	"github.com/iopathy/iopathy/ingest"
+)
+
+// jsonWalkDepth is how deep a jsonWalk tells paths.
+const jsonWalkDepth = 10
+
+// jsonVisitor is told what a jsonWalk meets.
+type jsonVisitor interface {
+	// value is a key's value, or an element of a list (its key is empty); text
+	// says that it stood in quotation marks.
+	value(v []byte, text bool, out *ingest.Out)
+	// opened and closed tell of an object or list: on both calls the walk's depth
+	// counts it.
+	opened(out *ingest.Out)
+	closed(out *ingest.Out)
+	// torn tells of a document that has no end.
+	torn(out *ingest.Out)
+}
+
+// jsonWalk reads documents of JSON line by line with the path of each value, whatever
+// stands around or between them. A list of documents counts as the documents.
+type jsonWalk struct {
+	depth int
+	keys  [jsonWalkDepth][]byte // of the open objects and lists
+	nth   [jsonWalkDepth]int    // elements seen of the open lists
+	key   []byte
+	has   bool
+}
+
+// at is the key of the open object or list of a depth, from 1; the document itself has none.
+func (w *jsonWalk) at(depth int) string {
+	if depth < 1 || depth > min(w.depth, jsonWalkDepth) {
+		return ""
+	}
+	return string(w.keys[depth-1])
+}
+
+// line takes a line; false says that it is no JSON.
+func (w *jsonWalk) line(b []byte, v jsonVisitor, out *ingest.Out) bool {
+	trimmed := trimBlanks(b)
+	if w.depth > 0 && len(b) > 0 && b[0] == '{' { // the document before it was cut off
+		w.depth, w.has = 0, false
+		v.torn(out)
+	}
+	switch {
+	case len(trimmed) == 0:
+	case w.depth > 0 && !fioBelongs(trimmed) && !jsonIsWord(trimmed):
+		return false
+	case w.depth > 0 || trimmed[0] == '{':
+		return w.tokens(b, v, out)
+	case len(bytes.Trim(trimmed, "[], ")) == 0:
+	case trimmed[0] == '[' && bytes.IndexByte(trimmed, '{') > 0 && len(bytes.Trim(trimmed[:bytes.IndexByte(trimmed, '{')], "[ \t")) == 0:
+		return w.tokens(trimmed, v, out)
+	default:
+		return false
+	}
+	return true
+}
+
+// jsonIsWord tells a line that is an element of a list: true, null.
+func jsonIsWord(b []byte) bool {
+	switch string(bytes.TrimSuffix(b, []byte(","))) {
+	case "true", "false", "null":
+		return true
+	}
+	return false
+}
+
+func (w *jsonWalk) tokens(b []byte, v jsonVisitor, out *ingest.Out) bool {
+	for i := 0; i < len(b); {
+		switch c := b[i]; c {
+		case ' ', '\t', ',', ':':
+			i++
+		case '{', '[':
+			i++
+			if w.depth > 0 || c == '{' {
+				w.open(v, out)
+			}
+		case '}', ']':
+			i++
+			if w.depth == 0 {
+				continue
+			}
+			v.closed(out)
+			w.depth--
+			w.has = false
+		case '"':
+			if w.depth == 0 {
+				return false
+			}
+			s, n, _ := jsonString(b[i:])
+			if n == 0 {
+				w.has = false
+				return true
+			}
+			i += n
+			if w.has {
+				v.value(s, true, out)
+				w.has = false
+				continue
+			}
+			j := i
+			for j < len(b) && isBlank(b[j]) {
+				j++
+			}
+			if j < len(b) && b[j] == ':' {
+				w.key, w.has = append(w.key[:0], s...), true
+				i = j + 1
+			} else {
+				w.element(s, true, v, out)
+			}
+		default:
+			if w.depth == 0 {
+				return false // text behind the document
+			}
+			from := i
+			for i < len(b) && !fioEnds(b[i]) {
+				i++
+			}
+			if w.has {
+				v.value(b[from:i], false, out)
+				w.has = false
+			} else {
+				w.element(b[from:i], false, v, out)
+			}
+		}
+	}
+	return true
+}
+
+func (w *jsonWalk) element(b []byte, text bool, v jsonVisitor, out *ingest.Out) {
+	if w.depth <= jsonWalkDepth {
+		w.nth[w.depth-1]++
+	}
+	w.key = w.key[:0]
+	v.value(b, text, out)
+}
+
+func (w *jsonWalk) open(v jsonVisitor, out *ingest.Out) {
+	if w.depth < jsonWalkDepth {
+		w.keys[w.depth], w.nth[w.depth] = w.keys[w.depth][:0], 0
+		if w.has {
+			w.keys[w.depth] = append(w.keys[w.depth], w.key...)
+		}
+	}
+	w.depth++
+	w.has = false
+	v.opened(out)
+}
