@@ -192,3 +192,29 @@ func TestKill(t *testing.T) {
 		t.Error("no kill came amid the work")
 	}
 }
+
+// TestManyDevices holds peak memory under the bound where the rows of 10,000
+// devices stand between one another.
+func TestManyDevices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+	size := int64(22_000_000)
+	if s := os.Getenv("IOPATHY_SOAK_DEVICE_BYTES"); s != "" {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size = n
+	}
+	dir := t.TempDir()
+	path, lake := filepath.Join(dir, "events.csv"), filepath.Join(dir, "lake")
+	eventFile(t, path, 1, 10_000, size)
+	for _, args := range [][]string{{"ingest", path}, {"features"}} {
+		got, took := peak(t, append(args, "--lake", lake, "--workers", "2", "--quiet")...)
+		t.Logf("%s of %d MB of text, 10,000 devices: %.1f s, peak memory %d MiB", args[0], size/1e6, took.Seconds(), got>>20)
+		if got > memoryBound {
+			t.Errorf("%s: peak memory %d MiB is over %d MiB", args[0], got>>20, memoryBound>>20)
+		}
+	}
+}

@@ -25,3 +25,8 @@ const BatchRows = 8 << 10
 
 // GroupRows is the most rows that Cuts puts into a row group.
 const GroupRows = 64 << 10
+
+// SharedRows is the most rows of a row group that several devices share. Who
+// reads device by device keeps such groups decoded, one of each part: they are
+// small, so that 10,000 devices in many parts fit.
+const SharedRows = 8 << 10

@@ -12,11 +12,12 @@ import (
 	"sync"
 )
 
-// Cuts says where to cut rows, whose devices stand in order, into row groups
-// of at most max rows: it gives the end of each group. A device with more rows
-// has groups of its own; smaller ones share a group as a whole.
-func Cuts(devices []string, max int) []int {
-	max = cmp.Or(max, GroupRows)
+// Cuts says where to cut rows, whose devices stand in order, into row groups:
+// it gives the end of each group. Devices share a group of at most shared rows,
+// each as a whole; one with more rows has groups of its own, of at most max.
+// 0 means SharedRows and GroupRows.
+func Cuts(devices []string, shared, max int) []int {
+	shared, max = cmp.Or(shared, SharedRows), cmp.Or(max, GroupRows)
 	var ends []int
 	start := 0 // of the group in hand
 	for from := 0; from < len(devices); {
@@ -24,11 +25,11 @@ func Cuts(devices []string, max int) []int {
 		for to < len(devices) && devices[to] == devices[from] {
 			to++
 		}
-		if to-start > max && from > start {
+		if to-start > shared && from > start {
 			ends = append(ends, from)
 			start = from
 		}
-		if to-start > max { // from == start
+		if to-start > shared { // from == start
 			for start+max < to {
 				start += max
 				ends = append(ends, start)
@@ -46,8 +47,7 @@ func Cuts(devices []string, max int) []int {
 
 // An Index knows which row groups of some parts, of one host, hold which
 // device. It keeps the row groups that small devices share decoded for a
-// while, up to SharedBytes, so that devices in their order are read at the
-// cost of one pass. It is safe for concurrent use.
+// while, so that devices in their order are read at the cost of one pass. It is safe for concurrent use.
 type Index struct {
 	parts []indexed
 
@@ -56,8 +56,17 @@ type Index struct {
 	bytes  int
 }
 
-// SharedBytes bounds the memory that an Index takes for shared row groups.
-const SharedBytes = 16 << 20
+// The memory that an Index takes for shared row groups: of each part the one
+// in hand and the next, within bounds.
+const (
+	sharedBytes     = 3 << 20 // a part
+	leastShared     = 16 << 20
+	mostSharedBytes = 96 << 20
+)
+
+func (x *Index) room() int {
+	return min(max(leastShared, len(x.parts)*sharedBytes), mostSharedBytes)
+}
 
 type indexed struct {
 	path   string
@@ -321,7 +330,7 @@ func (x *Index) group(s *Stream, g int) ([]Column, error) {
 	defer x.mu.Unlock()
 	x.shared = append(x.shared, h)
 	x.bytes += h.bytes
-	for len(x.shared) > 1 && x.bytes > SharedBytes {
+	for len(x.shared) > 1 && x.bytes > x.room() {
 		x.bytes -= x.shared[0].bytes
 		x.shared = x.shared[1:]
 	}

@@ -23,7 +23,7 @@ func TestCuts(t *testing.T) {
 			fmt.Sscanf(run, "%1s%d", &name, &n)
 			devices = append(devices, slices.Repeat([]string{name}, n)...)
 		}
-		if got := Cuts(devices, max); !slices.Equal(got, want) {
+		if got := Cuts(devices, max, max); !slices.Equal(got, want) {
 			t.Errorf("Cuts(%s, %d) = %v, want %v", runs, max, got, want)
 		}
 	}
@@ -37,6 +37,11 @@ func TestCuts(t *testing.T) {
 	check("a1 b9 c1 d1", 4, 1, 5, 9, 10, 12)
 	check("a9 b9", 4, 4, 8, 9, 13, 17, 18)
 	check("a3 b3 c3", 0, 9)
+
+	own := slices.Concat(slices.Repeat([]string{"a"}, 2), slices.Repeat([]string{"b"}, 7), slices.Repeat([]string{"c"}, 2), slices.Repeat([]string{"d"}, 2))
+	if got := Cuts(own, 3, 5); !slices.Equal(got, []int{2, 7, 9, 11, 13}) {
+		t.Errorf("devices that share less than one may have of its own: %v", got)
+	}
 }
 
 type row struct {
@@ -82,7 +87,7 @@ func TestStreams(t *testing.T) {
 			t.Fatal(err)
 		}
 		from := 0
-		for _, to := range Cuts(device, 8000) {
+		for _, to := range Cuts(device, 8000, 8000) {
 			if err := w.Write(cut(cols, from, to)); err != nil {
 				t.Fatal(err)
 			}

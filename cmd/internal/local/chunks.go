@@ -81,7 +81,7 @@ func (w *chunkWriter) part(table string, c *ingest.Chunk, p ingest.Partition, ro
 	}
 	var file *lake.Writer
 	from := 0
-	for _, to := range lake.Cuts(devices, lake.GroupRows) {
+	for _, to := range lake.Cuts(devices, 0, 0) {
 		cols := columns(rows[from:to])
 		if file == nil {
 			var err error

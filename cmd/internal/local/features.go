@@ -78,8 +78,14 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 	if err != nil {
 		return nil, 0, err
 	}
+	count := 0
+	for _, r := range results {
+		count += len(r.windows)
+	}
+	windows = make([]features.Window, 0, count)
 	for _, r := range results {
 		windows = append(windows, r.windows...)
+		r.windows = nil
 	}
 	wparts, err := j.storeWindows(windows)
 	if err != nil {

@@ -84,17 +84,21 @@ func cut(cols []lake.Column, from, to int) []lake.Column {
 	return out
 }
 
-// storeWindows writes the windows, a part a date.
+// windowRows is the most windows of a row group: each has a hundred columns.
+const windowRows = 4 << 10
+
+// storeWindows writes the windows, a part a date, with few of them laid out as
+// columns at a time.
 func (j *Job) storeWindows(windows []features.Window) ([]lake.Part, error) {
-	byDate := map[string][]features.Window{}
-	for _, w := range windows {
-		d := lake.Date(w.StartNS)
-		byDate[d] = append(byDate[d], w)
+	byDate := map[string][]int32{}
+	for i := range windows {
+		d := lake.Date(windows[i].StartNS)
+		byDate[d] = append(byDate[d], int32(i))
 	}
 	var parts []lake.Part
 	for _, date := range sortedKeys(byDate) {
 		name := lake.PartName{Table: lake.Windows, Date: date, Input: "windows"}.Path()
-		p, err := writeTable(filepath.Join(j.Lake, filepath.FromSlash(name)), features.WindowColumns(byDate[date]), nil)
+		p, err := writeWindows(filepath.Join(j.Lake, filepath.FromSlash(name)), windows, byDate[date])
 		if err != nil {
 			return nil, err
 		}
@@ -102,6 +106,26 @@ func (j *Job) storeWindows(windows []features.Window) ([]lake.Part, error) {
 		parts = append(parts, p)
 	}
 	return parts, nil
+}
+
+// writeWindows writes some of the windows as one file.
+func writeWindows(path string, windows []features.Window, which []int32) (lake.Part, error) {
+	w, err := lake.Create(path, lake.Fields(features.WindowColumns(nil)), nil)
+	if err != nil {
+		return lake.Part{}, err
+	}
+	var group []features.Window
+	for some := range slices.Chunk(which, windowRows) {
+		group = group[:0]
+		for _, i := range some {
+			group = append(group, windows[i])
+		}
+		if err := w.Write(features.WindowColumns(group)); err != nil {
+			w.Abort()
+			return lake.Part{}, err
+		}
+	}
+	return w.Close()
 }
 
 // Windows reads the windows that Features stored, by host, device and time.

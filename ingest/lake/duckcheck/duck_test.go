@@ -175,7 +175,7 @@ func TestFilters(t *testing.T) {
 	}
 	devices := cols[1].Data.([]string)
 	from := 0
-	for _, to := range lake.Cuts(devices, 0) {
+	for _, to := range lake.Cuts(devices, 0, 0) {
 		if err := w.Write(rows(cols, from, to)); err != nil {
 			t.Fatal(err)
 		}
