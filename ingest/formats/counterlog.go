@@ -284,10 +284,12 @@ func (r *counterRow) csv(line []byte, columns []counterColumn, sep byte) string 
 			i++
 		} else {
 			from := i
-			for i < len(line) && line[i] != sep {
+			for i < len(line) && line[i] != sep { // cells are short: a loop beats a search by blocks
 				i++
 			}
-			cell = trimBlanks(line[from:i])
+			if cell = line[min(from, i):i]; len(cell) > 0 && (isBlank(cell[0]) || isBlank(cell[len(cell)-1])) {
+				cell = trimBlanks(cell)
+			}
 		}
 		r.cell[c], r.has[c] = cell, true
 	}

@@ -52,7 +52,7 @@ func (w *jsonWalk) line(b []byte, v jsonVisitor, out *ingest.Out) bool {
 	case w.depth > 0 && !fioBelongs(trimmed) && !jsonIsWord(trimmed):
 		return false
 	case w.depth > 0 || trimmed[0] == '{':
-		return w.tokens(b, v, out)
+		return w.tokens(trimmed, v, out)
 	case len(bytes.Trim(trimmed, "[], ")) == 0:
 	case trimmed[0] == '[' && bytes.IndexByte(trimmed, '{') > 0 && len(bytes.Trim(trimmed[:bytes.IndexByte(trimmed, '{')], "[ \t")) == 0:
 		return w.tokens(trimmed, v, out)

@@ -47,7 +47,10 @@ func sniffPSI(head []byte, _ string) int {
 
 // psiRow finds a row in a line; -1 if there is none.
 func psiRow(line []byte) (at int, full bool) {
-	i := bytes.Index(line, []byte(" avg10="))
+	i := 4
+	if len(line) < 11 || string(line[4:11]) != " avg10=" {
+		i = bytes.Index(line, []byte(" avg10="))
+	}
 	if i < 4 || i > 4 && line[i-5] != ' ' && line[i-5] != '\t' && line[i-5] != ':' {
 		return -1, false
 	}
