@@ -56,7 +56,7 @@ func Verdict(d *Diagnosed, most int) []string {
 			cause = ", likely " + e.Causes[0].Name
 		}
 		lines = append(lines, fmt.Sprintf("  %s/%s: %s since %s for %s, severity %.1f, confidence %.0f %%%s",
-			Printable(e.Host), Printable(e.Device), e.Pathology, Stamp(e.FromNS), (time.Duration(e.ToNS-e.FromNS)).Round(time.Second), e.Severity, 100*e.Confidence, cause))
+			Printable(e.Host), Printable(e.Device), e.Pathology, Stamp(e.FromNS), time.Duration(e.ToNS-e.FromNS).Round(time.Second), e.Severity, 100*e.Confidence, cause))
 	}
 	return lines
 }
