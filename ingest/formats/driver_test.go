@@ -288,6 +288,10 @@ func byKind(rows string) string {
 // (Read checks it). Where lines stand alone, a cut costs the line that it
 // meets and no other.
 func TestFormatsCut(t *testing.T) {
+	steps := 600 // cuts of a log
+	if testing.Short() {
+		steps = 40
+	}
 	for _, s := range shelf(t) {
 		if len(s.data) > 16<<10 {
 			continue
@@ -298,7 +302,7 @@ func TestFormatsCut(t *testing.T) {
 			}
 			s.o.Host = "h"
 			whole := s.data
-			for cut := 0; cut < len(whole); cut += 1 + len(whole)/600 {
+			for cut := 0; cut < len(whole); cut += 1 + len(whole)/steps {
 				s.data = whole[:cut]
 				read(t, s, 1, func(c *ingest.Chunk) { check(t, c) })
 			}
@@ -314,7 +318,7 @@ func TestFormatsCut(t *testing.T) {
 			whole = bytes.Repeat(whole, 2+ingest.SniffBytes/tail)
 			s.data, s.o.ChunkBytes = whole, 1
 			all := read(t, s, 1, nil).rows
-			for cut := len(whole) - tail; cut < len(whole); cut += 1 + tail/70 {
+			for cut := len(whole) - tail; cut < len(whole); cut += 1 + 8*tail/steps {
 				s.data = whole[:bytes.LastIndexByte(whole[:cut], '\n')+1]
 				kept := read(t, s, 1, nil).rows
 				s.data = whole[:cut]
@@ -357,24 +361,25 @@ func check(t testing.TB, c *ingest.Chunk) {
 // With -fuzzminimizetime 1x: goroutines make coverage waver, and minimizing
 // would take all the time.
 func FuzzFormats(f *testing.F) {
+	formats := ingest.Formats()
 	for _, s := range shelf(f) {
-		f.Add(s.data)
+		own := slices.IndexFunc(formats, func(f ingest.Format) bool { return f.Name == s.format.Name })
+		f.Add(uint8(own), s.data)
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, format := range ingest.Formats() {
-			s := sample{format: format, path: "fuzz.log", data: data}
-			s.o.Format, s.o.StartNS = format.Name, 1_700_000_000e9
-			one := read(t, s, 1, nil)
-			two := read(t, s, 2, nil)
-			if one.chunks != two.chunks {
-				t.Errorf("%s: the second read differs: %s", format.Name, firstDifference(one.chunks, two.chunks))
-			}
-			s.o.ChunkBytes = int64(len(data)/2 + 1)
-			var rows strings.Builder
-			rep := read(t, s, 1, func(c *ingest.Chunk) { check(t, c); dump(&rows, c.Batch) }).rep
-			if rep.Events != one.rep.Events || rep.Samples != one.rep.Samples || fates(rep.Tally) != fates(one.rep.Tally) {
-				t.Errorf("%s: two chunks give %s, one %s", format.Name, fates(rep.Tally), fates(one.rep.Tally))
-			}
+	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
+		format := formats[int(which)%len(formats)]
+		s := sample{format: format, path: "fuzz.log", data: data}
+		s.o.Format, s.o.StartNS = format.Name, 1_700_000_000e9
+		one := read(t, s, 1, nil)
+		two := read(t, s, 2, nil)
+		if one.chunks != two.chunks {
+			t.Errorf("%s: the second read differs: %s", format.Name, firstDifference(one.chunks, two.chunks))
+		}
+		s.o.ChunkBytes = int64(len(data)/2 + 1)
+		var rows strings.Builder
+		rep := read(t, s, 1, func(c *ingest.Chunk) { check(t, c); dump(&rows, c.Batch) }).rep
+		if rep.Events != one.rep.Events || rep.Samples != one.rep.Samples || fates(rep.Tally) != fates(one.rep.Tally) {
+			t.Errorf("%s: two chunks give %s, one %s", format.Name, fates(rep.Tally), fates(one.rep.Tally))
 		}
 	})
 }
