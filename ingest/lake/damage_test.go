@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -72,7 +73,14 @@ func TestDamaged(t *testing.T) {
 	var before, after runtime.MemStats
 	refused, slowest, most := 0, time.Duration(0), uint64(0)
 	footer := int(whole[len(whole)-8]) | int(whole[len(whole)-7])<<8
-	const copies = 600
+	copies := 600
+	if s := os.Getenv("IOPATHY_SOAK_DAMAGED"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copies = n
+	}
 	for i := range copies {
 		b := bytes.Clone(whole)
 		from, span := 0, len(b)
