@@ -142,6 +142,7 @@ func (f *Fold) Add(e *ingest.Event) {
 // turn makes the tick of a time the current one: it closes what can be
 // closed, and opens the tick and its window.
 func (f *Fold) turn(at int64) {
+	f.settle()
 	if !f.begun {
 		f.begun = true
 		f.next = floorDiv(at-f.lookAhead, f.o.TickNS)
@@ -159,6 +160,13 @@ func (f *Fold) turn(at int64) {
 	window := floorDiv(at, f.o.WindowNS)
 	if f.current == nil || f.current.window != window {
 		f.current = f.account(window)
+	}
+}
+
+// settle completes the account of the current window.
+func (f *Fold) settle() {
+	if f.current != nil {
+		f.table.settle(uint32(f.current.window), &f.current.reread)
 	}
 }
 
@@ -290,6 +298,7 @@ func (f *Fold) closeWindow(end int64) {
 // ends at its last completion, or at endNS, the end of the input, when an I/O
 // never completed. The fold takes no events after it.
 func (f *Fold) Close(endNS int64) {
+	f.settle()
 	end := f.last
 	if f.open > 0 {
 		end = max(end, endNS, f.early0())

@@ -145,6 +145,9 @@ func (x *reading) read(t *rereads, at, block, blocks int64, s *rereadSums) {
 	x.hits += float64(again) / float64(blocks)
 	x.reads++
 	t.read(at, block*blockBytes, blocks*blockBytes, x.window, false, s)
+	if int(x.reads)%50 == 0 {
+		t.settle(x.window, s)
+	}
 }
 
 func TestRereadSmallIsExact(t *testing.T) {
@@ -156,12 +159,13 @@ func TestRereadSmallIsExact(t *testing.T) {
 	for i := range int64(20_000) {
 		x.read(&table, i*10*ms, r.Int64N(3000), 1+r.Int64N(8), &s)
 	}
+	table.settle(0, &s)
 	share, e := s.share()
 	if want := x.hits / x.reads; math.Abs(share-want) > 1e-9 || e != 0 {
 		t.Errorf("share %g +- %g, want %g exactly", share, e, want)
 	}
-	if table.shift != 0 || len(table.slots) > 4*3008 {
-		t.Errorf("%d slots at 2^-%d for 3007 blocks", len(table.slots), table.shift)
+	if table.shift != 0 || len(table.keys) > 4*3008 {
+		t.Errorf("%d slots at 2^-%d for 3007 blocks", len(table.keys), table.shift)
 	}
 }
 
@@ -177,14 +181,17 @@ func TestRereadSampleIsUnbiased(t *testing.T) {
 		r := rand.New(rand.NewPCG(9, 9))
 		table := newRereads(&o)
 		x := reading{last: map[int64]int64{}}
+		var before rereadSums
 		for i := range int64(4000) { // fills the table, so that the rate settles
-			x.read(&table, i*ms, r.Int64N(20_000), 4, &rereadSums{})
+			x.read(&table, i*ms, r.Int64N(20_000), 4, &before)
 		}
+		table.settle(0, &before)
 		x.hits, x.reads, x.window = 0, 0, 1
 		var s rereadSums
 		for i := range int64(4000) {
 			x.read(&table, (4000+i)*ms, r.Int64N(20_000), 1+r.Int64N(8), &s)
 		}
+		table.settle(1, &s)
 		share, e := s.share()
 		want = x.hits / x.reads
 		mean += share / seeds
@@ -212,6 +219,7 @@ func TestRereadHorizon(t *testing.T) {
 		for i := range int64(40) {
 			table.read(i*apart, 8192, 4096, 1, false, &s)
 		}
+		table.settle(1, &s)
 		if got, _ := s.share(); math.Abs(got-want) > 1e-9 {
 			t.Errorf("one block each %d ns: share %g, want %g", apart, got, want)
 		}
@@ -220,37 +228,45 @@ func TestRereadHorizon(t *testing.T) {
 	check(30*sec-1, 39.0/40)
 }
 
-// drop keeps every other block findable whatever the collisions.
-func TestRereadDrop(t *testing.T) {
+// A rebuilt table holds the blocks that are young and below the threshold,
+// whatever the collisions, with what is known of them.
+func TestRereadRebuild(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
-	for range 200 {
-		table := rereads{horizon: 100, limit: 64, slots: make([]sampledBlock, 128)}
-		keep := map[uint64]bool{}
+	for trial := range 200 {
+		table := rereads{horizon: 100, limit: 64, keys: make([]uint64, 128), blocks: make([]sampledBlock, 128)}
+		at := map[uint64]int64{}
 		for table.n < 60 {
-			key := 1 + r.Uint64N(1<<12)<<5 // few home slots
-			if _, ok := keep[key]; ok {
+			key := 1 + r.Uint64N(1<<12)<<5 + r.Uint64N(2)<<60 // few home places
+			if _, ok := at[key]; ok {
 				continue
 			}
-			keep[key] = r.IntN(2) == 0
-			table.slots[table.free(key)] = sampledBlock{key: key}
+			at[key] = r.Int64N(10)
+			i := table.free(key)
+			table.keys[i], table.blocks[i] = key, sampledBlock{at: at[key], x: uint16(key)}
 			table.n++
 		}
-		table.drop(func(b *sampledBlock) bool { return !keep[b.key] })
-		n := 0
-		for key, kept := range keep {
-			i := key & 127
-			for table.slots[i].key != 0 && table.slots[i].key != key {
-				i = (i + 1) & 127
+		if trial%2 == 1 {
+			table.shift = 4
+		}
+		size := 128 << r.IntN(2)
+		table.rebuild(size, 4)
+		n, oldest := 0, int64(math.MaxInt64)
+		for key, when := range at {
+			kept := when > 4 && (trial%2 == 0 || key < 1<<60)
+			i := key & uint64(size-1)
+			for table.keys[i] != 0 && table.keys[i] != key {
+				i = (i + 1) & uint64(size-1)
 			}
-			if found := table.slots[i].key == key; found != kept {
+			if found := table.keys[i] == key && table.blocks[i].at == when && table.blocks[i].x == uint16(key); found != kept {
 				t.Fatalf("block %d: found %v, want %v", key, found, kept)
 			}
 			if kept {
 				n++
+				oldest = min(oldest, when)
 			}
 		}
-		if n != table.n {
-			t.Fatalf("%d blocks counted, %d kept", table.n, n)
+		if n != table.n || oldest != table.oldest {
+			t.Fatalf("%d blocks counted, the oldest of %d; %d kept, of %d", table.n, table.oldest, n, oldest)
 		}
 	}
 }

@@ -26,18 +26,43 @@ const (
 	firstTableSize = 1 << 9
 )
 
-// rereads is the table of the sampled blocks of one device.
+// rereads is the table of the sampled blocks of one device. Keys and blocks
+// stand in slices of their own, of a length that is a power of two, with open
+// addressing; key 0 is free.
+//
+// The table outgrows the nearer caches, so reads wait until a batch of blocks
+// has come or the tick ends: then the places of all are fetched at once, and
+// the blocks are taken one by one, in their order.
 type rereads struct {
 	horizon int64 // ns
 	limit   int   // blocks
 	seed    uint64
 	shift   int // k: the sampling rate is 2^-k
 	n       int
-	slots   []sampledBlock // power of two, open addressing; key 0 is free
+	keys    []uint64 // the hash, a bijection of the block
+	blocks  []sampledBlock
+	oldest  int64 // no block was last read before it
+
+	waiting [waitingBlocks]uint64 // their keys
+	wait    int
+	reads   []waitingRead
+	fetched uint64 // of no meaning: it keeps the fetch from being left out
+
+	spareKeys   []uint64 // the memory of the table before it was last rebuilt
+	spareBlocks []sampledBlock
+}
+
+const waitingBlocks = 256
+
+// waitingRead is a read, or a piece of one, whose blocks wait.
+type waitingRead struct {
+	at     int64
+	weight uint64
+	end    int // of its keys in waiting
+	meta   bool
 }
 
 type sampledBlock struct {
-	key    uint64 // the hash, a bijection of the block
 	at     int64  // last read, completion
 	window uint32 // low bits of the window's number that x and y belong to
 	x, y   uint16 // reads of the block in that window, and those that were re-reads; saturating
@@ -69,7 +94,9 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// read takes a read into the table and into the sums of its window.
+// read takes a read into the table and into the sums of its window, at the
+// latest when settle is called. Between two calls of settle all reads are of
+// one window.
 func (t *rereads) read(at, offset, size int64, window uint32, meta bool, s *rereadSums) {
 	first := uint64(offset) / blockBytes
 	last := uint64(offset+size-1) / blockBytes
@@ -77,41 +104,90 @@ func (t *rereads) read(at, offset, size int64, window uint32, meta bool, s *rere
 	s.reads++
 	last = min(last, first+maxReadBlocks-1)
 	weight := uint64(weightUnit) / count
-	for b := first; b <= last; b++ {
-		key := mix(b + t.seed)
-		if t.shift > 0 && key>>(64-t.shift) != 0 {
-			continue
+	for b := first; b <= last; {
+		n, before := t.wait, t.wait
+		to := min(last, b+uint64(waitingBlocks-n)-1)
+		for above := 64 - t.shift; b <= to; b++ {
+			key := mix(b + t.seed)
+			t.waiting[n&(waitingBlocks-1)] = max(key, 1)
+			if key>>above == 0 {
+				n++
+			}
 		}
-		t.touch(max(key, 1), at, weight, window, meta, s)
+		if n > before {
+			t.wait = n
+			t.reads = append(t.reads, waitingRead{at: at, weight: weight, end: n, meta: meta})
+		}
+		if n == waitingBlocks {
+			t.settle(window, s)
+		}
 	}
-	s.shift = t.shift
-	s.shiftedOnce = s.shiftedOnce || t.shift > 0
 }
 
-func (t *rereads) touch(key uint64, at int64, weight uint64, window uint32, meta bool, s *rereadSums) {
-	if len(t.slots) == 0 {
-		t.slots = make([]sampledBlock, firstTableSize)
-	}
-	weight <<= t.shift
-	mask := uint64(len(t.slots) - 1)
-	i := key & mask
-	for t.slots[i].key != key {
-		if t.slots[i].key == 0 {
-			if t.n >= min(len(t.slots)/2, t.limit) {
-				t.make(at)
-				if t.shift > 0 && key>>(64-t.shift) != 0 {
-					return // the threshold fell below this block
+// settle takes the blocks that wait into the table and the sums of the window.
+func (t *rereads) settle(window uint32, s *rereadSums) {
+	if t.wait > 0 {
+		t.fetch()
+		from := 0
+		for i := range t.reads {
+			r := &t.reads[i]
+			for _, key := range t.waiting[from:r.end] {
+				if key>>(64-t.shift) == 0 { // the threshold may have fallen since
+					t.touch(key, r, window, s)
 				}
-				i = t.free(key)
 			}
-			t.n++
-			t.slots[i] = sampledBlock{key: key, at: math.MinInt64, window: window}
-			break
+			from = r.end
 		}
+		t.wait, t.reads = 0, t.reads[:0]
+	}
+	if s.reads > 0 {
+		s.shift = t.shift
+		s.shiftedOnce = s.shiftedOnce || t.shift > 0
+	}
+}
+
+// fetch looks at the places of the blocks that wait. No look depends on
+// another, so the memory serves many at a time.
+func (t *rereads) fetch() {
+	if len(t.keys) == 0 {
+		t.keys, t.blocks = make([]uint64, firstTableSize), make([]sampledBlock, firstTableSize)
+	}
+	keys, blocks := t.keys, t.blocks[:len(t.keys)]
+	mask, sum := uint64(len(keys)-1), uint64(0)
+	for _, key := range t.waiting[:t.wait] {
+		i := key & mask
+		sum += keys[i] + uint64(blocks[i].at)
+	}
+	t.fetched = sum
+}
+
+func (t *rereads) touch(key uint64, r *waitingRead, window uint32, s *rereadSums) {
+	at, again := r.at, false
+	weight := r.weight << t.shift
+	mask := uint64(len(t.keys) - 1)
+	i := key & mask
+	for t.keys[i] != key && t.keys[i] != 0 {
 		i = (i + 1) & mask
 	}
-	b := &t.slots[i]
-	again := b.at != math.MinInt64 && at-b.at < t.horizon
+	b := &t.blocks[i]
+	if t.keys[i] == 0 {
+		if t.n >= min(len(t.keys)/2, t.limit) {
+			t.make(at)
+			if key>>(64-t.shift) != 0 {
+				return // the threshold fell below this block
+			}
+			i = t.free(key)
+			b = &t.blocks[i]
+		}
+		if t.n == 0 {
+			t.oldest = at
+		}
+		t.n++
+		t.keys[i] = key
+		*b = sampledBlock{window: window}
+	} else {
+		again = at-b.at < t.horizon
+	}
 	if b.window != window {
 		b.window, b.x, b.y = window, 0, 0
 	}
@@ -129,7 +205,7 @@ func (t *rereads) touch(key uint64, at int64, weight uint64, window uint32, meta
 	}
 	if again {
 		s.again += weight
-		if !meta {
+		if !r.meta {
 			s.data += weight
 		}
 		s.y++
@@ -147,51 +223,64 @@ func (t *rereads) touch(key uint64, at int64, weight uint64, window uint32, meta
 // make makes room: it drops the blocks that are too old to be re-read, then
 // grows the table, or halves the threshold when the limit is reached.
 func (t *rereads) make(now int64) {
-	t.drop(func(b *sampledBlock) bool { return now-b.at >= t.horizon })
-	size := len(t.slots)
+	size := len(t.keys)
+	if now-t.oldest >= t.horizon {
+		t.rebuild(size, now-t.horizon)
+	}
 	if t.n <= min(size/4, t.limit*3/4) {
 		return
 	}
 	if size/2 < t.limit {
-		old := t.slots
-		t.slots = make([]sampledBlock, 2*size)
-		for _, b := range old {
-			if b.key != 0 {
-				t.slots[t.free(b.key)] = b
-			}
-		}
+		t.rebuild(2*size, math.MinInt64)
 		return
 	}
 	for t.n > t.limit*3/4 {
 		t.shift++
-		t.drop(func(b *sampledBlock) bool { return b.key>>(64-t.shift) != 0 })
+		t.rebuild(size, math.MinInt64)
 	}
 }
 
-// drop deletes the blocks that are out, in place: each hole is filled by the
-// next block of its probe sequence that may stand there.
-func (t *rereads) drop(out func(*sampledBlock) bool) {
-	mask := uint64(len(t.slots) - 1)
-	for at := range t.slots {
-		for t.slots[at].key != 0 && out(&t.slots[at]) {
-			hole := uint64(at)
-			for i := (hole + 1) & mask; t.slots[i].key != 0; i = (i + 1) & mask {
-				if home := t.slots[i].key & mask; (i-home)&mask >= (i-hole)&mask {
-					t.slots[hole] = t.slots[i]
-					hole = i
-				}
+// rebuild moves the blocks that are below the threshold and were read after a
+// time to a table of a size.
+func (t *rereads) rebuild(size int, after int64) {
+	keys, blocks := t.keys, t.blocks[:len(t.keys)]
+	if cap(t.spareKeys) < size {
+		t.spareKeys, t.spareBlocks = make([]uint64, size), make([]sampledBlock, size)
+	}
+	t.keys, t.blocks = t.spareKeys[:size], t.spareBlocks[:size]
+	clear(t.keys)
+	t.spareKeys, t.spareBlocks = keys, blocks
+	t.n = 0
+	oldest, below := int64(math.MaxInt64), uint64(1)<<(64-t.shift)-1
+	var kept [512]int32
+	for from := 0; from < len(keys); from += len(kept) {
+		n := 0
+		for i, key := range keys[from:min(from+len(kept), len(keys))] {
+			kept[n&(len(kept)-1)] = int32(from + i)
+			// Whether a place is taken is a coin's toss: no branch on it.
+			if key-1 < below {
+				n++
 			}
-			t.slots[hole] = sampledBlock{}
-			t.n--
+		}
+		for _, i := range kept[:n] {
+			b := &blocks[i]
+			if b.at <= after {
+				continue
+			}
+			oldest = min(oldest, b.at)
+			to := t.free(keys[i])
+			t.keys[to], t.blocks[to] = keys[i], *b
+			t.n++
 		}
 	}
+	t.oldest = oldest
 }
 
-// free finds a free slot for a key that is not in the table.
+// free finds a free place for a key that is not in the table.
 func (t *rereads) free(key uint64) uint64 {
-	mask := uint64(len(t.slots) - 1)
+	mask := uint64(len(t.keys) - 1)
 	i := key & mask
-	for t.slots[i].key != 0 {
+	for t.keys[i] != 0 {
 		i = (i + 1) & mask
 	}
 	return i

@@ -303,40 +303,6 @@ func (t *table) need(names ...string) {
 	}
 }
 
-// EventsFromColumns is the inverse of EventColumns: it adds the events that
-// the columns hold to dst and their strings to names. An absent column means
-// Missing; the input is not a part of an Event.
-func EventsFromColumns(cols []Column, names *Names, dst []Event) ([]Event, error) {
-	t := tableOf(cols)
-	t.need("time_ns")
-	if t.err != nil {
-		return dst, t.err
-	}
-	from := len(dst)
-	for range t.rows {
-		dst = append(dst, NewEvent())
-	}
-	ev := dst[from:]
-	each(t, "time_ns", func(i int, v int64) { ev[i].TimeNS = v })
-	each(t, "host", func(i int, v string) { ev[i].Host = names.InternString(v) })
-	each(t, "device", func(i int, v string) { ev[i].Device = names.InternString(v) })
-	each(t, "pid", func(i int, v int32) { ev[i].PID = v })
-	each(t, "comm", func(i int, v string) { ev[i].Comm = names.InternString(v) })
-	each(t, "op", func(i int, v string) { ev[i].Op = ParseOp(v) })
-	each(t, "flags", func(i int, v string) { ev[i].Flags = ParseFlags(v) })
-	each(t, "offset_bytes", func(i int, v int64) { ev[i].OffsetBytes = v })
-	each(t, "size_bytes", func(i int, v int64) { ev[i].SizeBytes = v })
-	each(t, "queue_ns", func(i int, v int64) { ev[i].QueueNS = v })
-	each(t, "latency_ns", func(i int, v int64) { ev[i].LatencyNS = v })
-	each(t, "latency_kind", func(i int, v string) { ev[i].Kind = ParseKind(v) })
-	each(t, "depth", func(i int, v int32) { ev[i].Depth = v })
-	each(t, "error", func(i int, v int32) { ev[i].Error = v })
-	each(t, "file", func(i int, v string) { ev[i].File = names.InternString(v) })
-	each(t, "cgroup", func(i int, v string) { ev[i].Cgroup = names.InternString(v) })
-	each(t, "source_offset", func(i int, v int64) { ev[i].Position = v })
-	return dst, t.err
-}
-
 // SamplesFromColumns is the inverse of SampleColumns.
 func SamplesFromColumns(cols []Column, names *Names, dst []Sample) ([]Sample, error) {
 	t := tableOf(cols)

@@ -78,14 +78,16 @@ type span struct {
 	from, to         int // rows
 	whole            bool
 	minTime, maxTime int64
+	bounds           Group // of a whole group
 }
 
 // NewIndex reads the footers of parts, given as files, and of the row groups
-// that devices share the columns device and time_ns.
-func NewIndex(parts []string) (*Index, error) {
+// that devices share the columns device and time_ns. Stream.Pick is given the
+// bounds of the columns that are named.
+func NewIndex(parts []string, bounds ...string) (*Index, error) {
 	x := &Index{parts: make([]indexed, len(parts))}
 	for i, path := range parts {
-		groups, err := indexPart(path)
+		groups, err := indexPart(path, bounds)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +96,7 @@ func NewIndex(parts []string) (*Index, error) {
 	return x, nil
 }
 
-func indexPart(path string) ([]map[string]span, error) {
+func indexPart(path string, bounds []string) ([]map[string]span, error) {
 	r, err := Open(path, []string{"device", "time_ns"})
 	if err != nil {
 		return nil, err
@@ -110,7 +112,7 @@ func indexPart(path string) ([]map[string]span, error) {
 		from, fok := group.Min["time_ns"].(int64)
 		to, tok := group.Max["time_ns"].(int64)
 		if lok && hok && fok && tok && lo == hi && group.Nulls["device"] == 0 {
-			groups = append(groups, map[string]span{lo: {0, int(group.Rows), true, from, to}})
+			groups = append(groups, map[string]span{lo: {0, int(group.Rows), true, from, to, group.only(bounds)}})
 			continue
 		}
 		spans, err := indexGroup(r, g)
@@ -120,6 +122,23 @@ func indexPart(path string) ([]map[string]span, error) {
 		groups = append(groups, spans)
 	}
 	return groups, nil
+}
+
+// only is the group with the bounds of the named columns.
+func (g Group) only(names []string) Group {
+	out := Group{Rows: g.Rows, Min: make(map[string]any), Max: make(map[string]any), Nulls: make(map[string]int64)}
+	for _, n := range names {
+		if v, ok := g.Min[n]; ok {
+			out.Min[n] = v
+		}
+		if v, ok := g.Max[n]; ok {
+			out.Max[n] = v
+		}
+		if v, ok := g.Nulls[n]; ok {
+			out.Nulls[n] = v
+		}
+	}
+	return out
 }
 
 func indexGroup(r *Reader, g int) (map[string]span, error) {
@@ -267,6 +286,20 @@ func (s *Stream) next() ([]Column, int, error) {
 	}
 }
 
+// Pick leaves out the row groups for which keep is not true. It is given those
+// that are the device's own with the bounds that the Index was told to keep;
+// for one that devices share, it is given the number of the device's rows and
+// no maps.
+func (s *Stream) Pick(keep func(Group) bool) {
+	s.groups = slices.DeleteFunc(s.groups, func(g int) bool {
+		sp := s.index.parts[s.part].groups[g][s.device]
+		if sp.whole {
+			return !keep(sp.bounds)
+		}
+		return !keep(Group{Rows: int64(sp.to - sp.from)})
+	})
+}
+
 func (s *Stream) open() (err error) {
 	if s.r == nil {
 		s.r, err = Open(s.Path, s.want)
@@ -286,97 +319,6 @@ func (s *Stream) Close() error {
 	r := s.r
 	s.r = nil
 	return r.Close()
-}
-
-// sharedGroup is a decoded row group of several devices; it does not change.
-type sharedGroup struct {
-	part, group int
-	want        string
-	cols        []Column
-	bytes       int
-}
-
-// group gives the columns of a whole row group that devices share.
-func (x *Index) group(s *Stream, g int) ([]Column, error) {
-	key := strings.Join(s.want, "\x00")
-	if s.want == nil {
-		key = "\x00all"
-	}
-	x.mu.Lock()
-	for i, h := range x.shared {
-		if h.part == s.part && h.group == g && h.want == key {
-			x.shared = append(append(x.shared[:i:i], x.shared[i+1:]...), h)
-			x.mu.Unlock()
-			return h.cols, nil
-		}
-	}
-	x.mu.Unlock()
-	if err := s.open(); err != nil {
-		return nil, err
-	}
-	s.r.Select([]int{g})
-	h := &sharedGroup{part: s.part, group: g, want: key}
-	for {
-		cols, n, err := s.r.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		h.append(cols, n)
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.shared = append(x.shared, h)
-	x.bytes += h.bytes
-	for len(x.shared) > 1 && x.bytes > x.room() {
-		x.bytes -= x.shared[0].bytes
-		x.shared = x.shared[1:]
-	}
-	return h.cols, nil
-}
-
-func (h *sharedGroup) append(cols []Column, n int) {
-	if h.cols == nil {
-		h.cols = make([]Column, len(cols))
-	}
-	for i, c := range cols {
-		to := &h.cols[i]
-		rows := 0
-		switch d := c.Data.(type) {
-		case []int64:
-			rows = grow(to, d, &h.bytes, 8)
-		case []int32:
-			rows = grow(to, d, &h.bytes, 4)
-		case []float64:
-			rows = grow(to, d, &h.bytes, 8)
-		case []string:
-			rows = grow(to, d, &h.bytes, 16)
-		case []bool:
-			rows = grow(to, d, &h.bytes, 1)
-		}
-		to.Name = c.Name
-		if c.Valid == nil && to.Valid == nil {
-			continue
-		}
-		for len(to.Valid) < rows {
-			to.Valid = append(to.Valid, true)
-		}
-		if c.Valid == nil {
-			to.Valid = append(to.Valid, slices.Repeat([]bool{true}, n)...)
-		} else {
-			to.Valid = append(to.Valid, c.Valid...)
-		}
-	}
-}
-
-// grow appends d to a column and says how many rows it had.
-func grow[T any](c *Column, d []T, bytes *int, width int) (rows int) {
-	old, _ := c.Data.([]T)
-	c.Data = append(old, d...)
-	*bytes += len(d) * width
-	return len(old)
 }
 
 // cut gives the rows from to to of columns.

@@ -72,15 +72,15 @@ func (t *deviceTask) fold(o features.Options, res *deviceResult) error {
 	last := int64(0)
 	var streams []source
 	for _, s := range t.events.Streams(t.key.Device, eventColumns) {
-		streams = append(streams, &eventStream{Stream: s, names: &names, input: inputOf(s.Path), kind: kind, dropped: &res.dropped})
+		streams = append(streams, &eventStream{Stream: s, names: &names, from: inputOf(s.Path), kind: kind, dropped: &res.dropped})
 	}
-	err = merge(streams, func(r *row) error {
-		if last != 0 && r.StartNS()-last > breakNS {
+	err = merge(streams, func(e *ingest.Event) error {
+		if last != 0 && e.StartNS()-last > breakNS {
 			fold.Close(0)
 			fold = features.NewFold(t.key, o, ahead, addTick, addWindow)
 		}
-		last = r.TimeNS
-		fold.Add(&r.Event)
+		last = e.TimeNS
+		fold.Add(e)
 		return nil
 	})
 	if err != nil {
@@ -90,54 +90,89 @@ func (t *deviceTask) fold(o features.Options, res *deviceResult) error {
 	return nil
 }
 
-// survey reads the latencies once: how far the fold must look ahead, and the
-// few I/Os that are longer than that.
+// survey is what must be known of all of a device's events before the fold
+// takes the first.
+type survey struct {
+	kinds map[ingest.LatencyKind]int64 // events by latency kind
+	ahead int64                        // how far the fold must look ahead
+	long  []int64                      // starts of the few I/Os that are longer than that
+}
+
+// survey looks at the latencies and their kinds. What the bounds of a row
+// group tell of them is not read; row groups that devices share are read with
+// the columns that the fold needs, which are kept for it.
 func (t *deviceTask) survey(res *deviceResult) (ahead int64, long []int64, err error) {
+	v := survey{kinds: res.kinds}
+	shared := func(g lake.Group) bool { return g.Min == nil }
 	for _, s := range t.events.Streams(t.key.Device, []string{"time_ns", "latency_ns", "latency_kind"}) {
-		for {
-			cols, n, err := s.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return 0, nil, err
-			}
-			var times, lat []int64
-			var valid []bool
-			var kinds []string
-			for _, c := range cols {
-				switch c.Name {
-				case "time_ns":
-					times = c.Data.([]int64)
-				case "latency_ns":
-					lat, valid = c.Data.([]int64), c.Valid
-				case "latency_kind":
-					kinds = c.Data.([]string)
-				}
-			}
-			count(res.kinds, kinds[:n])
-			for i := range lat {
-				if valid != nil && !valid[i] {
-					continue
-				}
-				if lat[i] > longNS && len(long) <= mostLong {
-					long = append(long, times[i]-lat[i])
-					continue
-				}
-				ahead = max(ahead, lat[i])
-			}
-			if len(long) > mostLong {
-				for _, l := range lat {
-					ahead = max(ahead, l)
-				}
-			}
+		s.Pick(func(g lake.Group) bool { return !shared(g) && !v.bounds(g) })
+		if err := v.read(s); err != nil {
+			return 0, nil, err
 		}
 	}
-	if len(long) > mostLong {
+	for _, s := range t.events.Streams(t.key.Device, eventColumns) {
+		s.Pick(shared)
+		if err := v.read(s); err != nil {
+			return 0, nil, err
+		}
+	}
+	if len(v.long) > mostLong {
 		return t.surveyAll()
 	}
-	slices.Sort(long)
-	return ahead, long, nil
+	slices.Sort(v.long)
+	return v.ahead, v.long, nil
+}
+
+// bounds takes a row group by its bounds, and reports whether these tell all.
+func (v *survey) bounds(g lake.Group) bool {
+	kind, ok := g.Min["latency_kind"].(string)
+	nulls, counted := g.Nulls["latency_kind"]
+	if !ok || g.Max["latency_kind"] != kind || !counted || nulls > 0 {
+		return false
+	}
+	largest, ok := g.Max["latency_ns"].(int64)
+	if !ok || largest > longNS {
+		return false
+	}
+	v.kinds[ingest.ParseKind(kind)] += g.Rows
+	v.ahead = max(v.ahead, largest)
+	return true
+}
+
+func (v *survey) read(s *lake.Stream) error {
+	for {
+		cols, n, err := s.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var times, lat []int64
+		var valid []bool
+		var kinds []string
+		for _, c := range cols {
+			switch c.Name {
+			case "time_ns":
+				times = c.Data.([]int64)
+			case "latency_ns":
+				lat, valid = c.Data.([]int64), c.Valid
+			case "latency_kind":
+				kinds = c.Data.([]string)
+			}
+		}
+		count(v.kinds, kinds[:n])
+		for i, l := range lat {
+			if valid != nil && !valid[i] {
+				continue
+			}
+			if l > longNS && len(v.long) <= mostLong {
+				v.long = append(v.long, times[i]-l)
+				continue
+			}
+			v.ahead = max(v.ahead, l)
+		}
+	}
 }
 
 // surveyAll is the look-ahead where too many I/Os are long.
@@ -151,8 +186,10 @@ func (t *deviceTask) surveyAll() (ahead int64, long []int64, err error) {
 			if err != nil {
 				return 0, nil, err
 			}
-			for _, l := range cols[0].Data.([]int64) {
-				ahead = max(ahead, l)
+			for _, c := range cols {
+				for _, l := range c.Data.([]int64) {
+					ahead = max(ahead, l)
+				}
 			}
 		}
 	}
@@ -190,33 +227,35 @@ func prefer(kinds map[ingest.LatencyKind]int64) ingest.LatencyKind {
 type eventStream struct {
 	*lake.Stream
 	names   *ingest.Names
-	input   string
+	from    string
 	kind    ingest.LatencyKind
 	dropped *int64
-	batch   []ingest.Event
-	at      int
-	hand    row
+	rows    ingest.EventRows
+	at, n   int
+	hand    ingest.Event
 }
 
-func (s *eventStream) head() *row     { return &s.hand }
-func (s *eventStream) minTime() int64 { return s.MinTime }
+func (s *eventStream) head() *ingest.Event { return &s.hand }
+func (s *eventStream) input() string       { return s.from }
+func (s *eventStream) minTime() int64      { return s.MinTime }
 
 // next moves to the next row. An event whose latency is of another kind keeps
 // its place, its size and its op; its latency is not mixed in.
 func (s *eventStream) next() error {
-	if s.at == len(s.batch) {
+	if s.at == s.n {
 		cols, _, err := s.Next()
 		if err != nil {
 			return err
 		}
-		if s.batch, err = ingest.EventsFromColumns(cols, s.names, s.batch[:0]); err != nil {
+		if s.n, err = s.rows.Open(cols, s.names); err != nil {
 			return err
 		}
 		s.at = 0
 	}
-	s.hand.Event, s.hand.input = s.batch[s.at], s.input
+	e := &s.hand
+	s.rows.Event(s.at, e)
 	s.at++
-	if e := &s.hand.Event; e.Kind != s.kind && e.LatencyNS >= 0 && !within(e.Kind, s.kind) {
+	if e.Kind != s.kind && e.LatencyNS >= 0 && !within(e.Kind, s.kind) {
 		*s.dropped++
 	}
 	return nil

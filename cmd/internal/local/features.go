@@ -151,7 +151,7 @@ func (h *hostTask) tasks() ([]*deviceTask, error) {
 		return tasks[device]
 	}
 	if len(h.events) > 0 {
-		index, err := lake.NewIndex(h.events)
+		index, err := lake.NewIndex(h.events, "latency_ns", "latency_kind")
 		if err != nil {
 			return nil, err
 		}

@@ -10,13 +10,19 @@ import (
 	"github.com/iopathy/iopathy/ingest"
 )
 
+type row struct {
+	ingest.Event
+	from string
+}
+
 type slice struct {
 	rows []row
 	at   int
 }
 
-func (s *slice) head() *row     { return &s.rows[s.at-1] }
-func (s *slice) minTime() int64 { return s.rows[0].TimeNS }
+func (s *slice) head() *ingest.Event { return &s.rows[s.at-1].Event }
+func (s *slice) input() string       { return s.rows[s.at-1].from }
+func (s *slice) minTime() int64      { return s.rows[0].TimeNS }
 func (s *slice) next() error {
 	if s.at == len(s.rows) {
 		return io.EOF
@@ -32,13 +38,14 @@ func TestMergeIsSort(t *testing.T) {
 		n := rnd.IntN(200)
 		all := make([]row, n)
 		for i := range all {
-			all[i] = row{Event: ingest.Event{TimeNS: rnd.Int64N(40), LatencyNS: rnd.Int64N(3), OffsetBytes: rnd.Int64N(3), Position: int64(i)}, input: string('a' + rune(rnd.IntN(3)))}
+			all[i] = row{Event: ingest.Event{TimeNS: rnd.Int64N(40), LatencyNS: rnd.Int64N(3), OffsetBytes: rnd.Int64N(3), Position: int64(i)}, from: string('a' + rune(rnd.IntN(3)))}
 		}
+		one := func(r row) source { return &slice{[]row{r}, 1} }
 		order := func(a, b row) int {
 			switch {
-			case before(&a, &b):
+			case before(one(a), one(b)):
 				return -1
-			case before(&b, &a):
+			case before(one(b), one(a)):
 				return 1
 			}
 			return 0
@@ -59,17 +66,20 @@ func TestMergeIsSort(t *testing.T) {
 			}
 		}
 		slices.SortStableFunc(sources, func(a, b source) int { return int(a.minTime() - b.minTime()) })
-		var got []row
-		if err := merge(sources, func(r *row) error { got = append(got, *r); return nil }); err != nil {
+		var got, want []ingest.Event
+		if err := merge(sources, func(e *ingest.Event) error { got = append(got, *e); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		slices.SortFunc(all, order)
-		if !slices.Equal(got, all) {
+		for _, r := range all {
+			want = append(want, r.Event)
+		}
+		if !slices.Equal(got, want) {
 			t.Fatalf("trial %d: merged rows are not the sorted rows", trial)
 		}
 	}
 	stop := errors.New("stop")
-	if err := merge([]source{&slice{rows: make([]row, 3)}}, func(*row) error { return stop }); !errors.Is(err, stop) {
+	if err := merge([]source{&slice{rows: make([]row, 3)}}, func(*ingest.Event) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("got %v", err)
 	}
 }
