@@ -54,8 +54,7 @@ const (
 )
 
 // Field is a column of a file: its name, type and packing. Delta is for Int64
-// alone: arrow v17 packs the deltas of INT32 in up to 34 bits, which other
-// readers refuse.
+// alone: what is counted in 32 bits has few values.
 type Field struct {
 	Name     string
 	Type     Type

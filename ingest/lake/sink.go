@@ -1,7 +1,6 @@
 package lake
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
@@ -30,8 +29,7 @@ type Part struct {
 // sink buffers and hashes what goes to a file. The first failure stays.
 type sink struct {
 	to     io.Writer
-	aside  *bytes.Buffer // where set, what is written goes here instead
-	buf    []byte        // of the block in hand, not yet written
+	buf    []byte // of the block in hand, not yet written
 	block  hash.Hash
 	inHash int
 	part   Part
@@ -44,9 +42,6 @@ func newSink(to io.Writer) *sink {
 
 // Write implements io.Writer.
 func (s *sink) Write(p []byte) (int, error) {
-	if s.aside != nil {
-		return s.aside.Write(p)
-	}
 	if s.err != nil {
 		return 0, s.err
 	}
@@ -68,6 +63,9 @@ func (s *sink) Write(p []byte) (int, error) {
 	}
 	return n, nil
 }
+
+// Tell is where the next byte will lie in the file.
+func (s *sink) Tell() int64 { return s.part.Bytes }
 
 func (s *sink) flush() {
 	s.out(s.buf)

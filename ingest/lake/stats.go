@@ -3,6 +3,7 @@ package lake
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow/go/v17/parquet/metadata"
 )
@@ -15,28 +16,16 @@ const maxStat = 256
 func int64Bytes(v int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(v)) }
 func int32Bytes(v int32) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(v)) }
 
-// bounds finds the extremes of the valid rows; ok is false if there are none.
-func bounds[T int64 | int32 | float64](data []T, valid []bool) (lo, hi T, ok bool) {
-	if valid == nil {
-		if len(data) == 0 {
-			return
-		}
-		lo, hi = data[0], data[0]
-		for _, v := range data {
-			lo, hi = min(lo, v), max(hi, v)
-		}
-		return lo, hi, true
+// bounds finds the extremes; ok is false if there are no values.
+func bounds[T int64 | int32 | float64](v []T) (lo, hi T, ok bool) {
+	if len(v) == 0 {
+		return
 	}
-	for i, v := range data {
-		if !valid[i] {
-			continue
-		}
-		if !ok {
-			lo, hi, ok = v, v, true
-		}
-		lo, hi = min(lo, v), max(hi, v)
+	lo, hi = v[0], v[0]
+	for _, x := range v {
+		lo, hi = min(lo, x), max(hi, x)
 	}
-	return
+	return lo, hi, true
 }
 
 func nullCount(nulls int, signed bool) metadata.EncodedStatistics {
@@ -45,9 +34,9 @@ func nullCount(nulls int, signed bool) metadata.EncodedStatistics {
 	return st
 }
 
-func stats[T int64 | int32](data []T, valid []bool, nulls int, bytes func(T) []byte) metadata.EncodedStatistics {
+func stats[T int64 | int32](v []T, nulls int, bytes func(T) []byte) metadata.EncodedStatistics {
 	st := nullCount(nulls, true)
-	if lo, hi, ok := bounds(data, valid); ok {
+	if lo, hi, ok := bounds(v); ok {
 		st.SetMin(bytes(lo)).SetMax(bytes(hi))
 	}
 	return st
@@ -55,9 +44,9 @@ func stats[T int64 | int32](data []T, valid []bool, nulls int, bytes func(T) []b
 
 // floatStats leaves the bounds out where a NaN is, and widens zeros: -0 and
 // +0 are equal, but readers compare bits.
-func floatStats(data []float64, valid []bool, nulls int) metadata.EncodedStatistics {
+func floatStats(v []float64, nulls int) metadata.EncodedStatistics {
 	st := nullCount(nulls, true)
-	lo, hi, ok := bounds(data, valid) // built-in min and max give NaN if one is
+	lo, hi, ok := bounds(v) // built-in min and max give NaN if one is
 	if !ok || math.IsNaN(lo) || math.IsNaN(hi) {
 		return st
 	}
@@ -71,29 +60,11 @@ func floatStats(data []float64, valid []bool, nulls int) metadata.EncodedStatist
 	return st
 }
 
-func boolStats(data []bool, valid []bool, nulls int) metadata.EncodedStatistics {
+func boolStats(v []bool, nulls int) metadata.EncodedStatistics {
 	st := nullCount(nulls, true)
-	var seen [2]bool
-	for i, v := range data {
-		switch {
-		case valid != nil && !valid[i]:
-		case v:
-			seen[1] = true
-		default:
-			seen[0] = true
-		}
+	if len(v) > 0 {
+		st.SetMin([]byte{1 - bit(slices.Contains(v, false))}).SetMax([]byte{bit(slices.Contains(v, true))})
 	}
-	if !seen[0] && !seen[1] {
-		return st
-	}
-	lo, hi := byte(0), byte(0)
-	if !seen[0] {
-		lo = 1
-	}
-	if seen[1] {
-		hi = 1
-	}
-	st.SetMin([]byte{lo}).SetMax([]byte{hi})
 	return st
 }
 

@@ -1,13 +1,14 @@
 package lake
 
 import (
-	"bytes"
-	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 
+	"github.com/apache/arrow/go/v17/arrow/memory"
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/compress"
 	"github.com/apache/arrow/go/v17/parquet/file"
@@ -17,9 +18,7 @@ import (
 
 const (
 	createdBy = "iopathy" // fixed: a file's bytes follow from its rows alone
-	pageBytes = 1 << 20   // a data page is cut beyond this
-	dictBytes = 1 << 20   // a larger dictionary is not written
-	writeStep = 4 << 10   // rows between two looks at the page's size
+	magic     = "PAR1"    // what a file begins and ends with
 )
 
 // A Writer writes one Parquet file. It is not safe for concurrent use. After
@@ -29,7 +28,8 @@ type Writer struct {
 	encs   []Encoding
 	file   *newFile
 	sink   *sink
-	pw     *file.Writer
+	meta   *metadata.FileMetaDataBuilder
+	pager  file.PageWriter
 	stats  [][]metadata.EncodedStatistics // by row group, column
 	rows   int64
 	pack   packer
@@ -41,6 +41,19 @@ type Writer struct {
 // Nothing is seen under path until Close. meta goes into the file's metadata
 // beside the schema version.
 func Create(path string, fields []Field, meta map[string]string) (*Writer, error) {
+	w, err := newWriter(fields, meta)
+	if err != nil {
+		return nil, err
+	}
+	if w.file, err = createFile(path); err != nil {
+		return nil, err
+	}
+	w.begin(w.file)
+	return w, nil
+}
+
+// newWriter is a Writer that has yet to begin.
+func newWriter(fields []Field, meta map[string]string) (*Writer, error) {
 	if len(fields) == 0 {
 		return nil, errors.New("lake: a file without columns")
 	}
@@ -49,15 +62,6 @@ func Create(path string, fields []Field, meta map[string]string) (*Writer, error
 	props := []parquet.WriterProperty{
 		parquet.WithCreatedBy(createdBy),
 		parquet.WithCompression(compress.Codecs.Uncompressed),
-		parquet.WithDataPageVersion(parquet.DataPageV1),
-		parquet.WithDataPageSize(pageBytes),
-		parquet.WithDictionaryPageSizeLimit(2 * dictBytes),
-		parquet.WithBatchSize(writeStep),
-		parquet.WithDictionaryDefault(false),
-		parquet.WithRootRepetition(parquet.Repetitions.Required),
-		// Arrow v17 writes distinct_count 0 and may let statistics point into
-		// memory that is used again; ours are put into the footer instead.
-		parquet.WithStats(false),
 	}
 	seen := make(map[string]bool, len(fields))
 	for i, f := range fields {
@@ -70,11 +74,8 @@ func Create(path string, fields []Field, meta map[string]string) (*Writer, error
 		}
 		seen[f.Name] = true
 		w.encs = append(w.encs, e)
-		switch e {
-		case Delta:
+		if e == Delta { // for what a column chunk says of its encodings
 			props = append(props, parquet.WithEncodingFor(f.Name, parquet.Encodings.DeltaBinaryPacked))
-		case Dictionary:
-			props = append(props, parquet.WithDictionaryFor(f.Name, true))
 		}
 		if nodes[i], err = node(f); err != nil {
 			return nil, fmt.Errorf("lake: column %q: %w", f.Name, err)
@@ -95,19 +96,21 @@ func Create(path string, fields []Field, meta map[string]string) (*Writer, error
 			return nil, fmt.Errorf("lake: metadata: %w", err)
 		}
 	}
-	if w.file, err = createFile(path); err != nil {
-		return nil, err
-	}
-	w.sink = newSink(w.file)
 	err = guard(func() error {
-		w.pw = file.NewParquetWriter(w.sink, root, file.WithWriterProps(parquet.NewWriterProperties(props...)), file.WithWriteMetadata(kv))
+		w.meta = metadata.NewFileMetadataBuilder(schema.NewSchema(root), parquet.NewWriterProperties(props...), kv)
 		return nil
 	})
 	if err != nil {
-		w.file.abort()
-		return nil, fmt.Errorf("lake: begin %s: %w", path, err)
+		return nil, fmt.Errorf("lake: %w", err)
 	}
 	return w, nil
+}
+
+// begin says where the file goes. A failure shows with the first row group:
+// the sink remembers it.
+func (w *Writer) begin(to io.Writer) {
+	w.sink = newSink(to)
+	w.sink.Write([]byte(magic))
 }
 
 func node(f Field) (schema.Node, error) {
@@ -144,22 +147,7 @@ func (w *Writer) Write(cols []Column) error {
 	if n == 0 {
 		return nil
 	}
-	w.err = guard(func() error {
-		group := w.pw.AppendRowGroup()
-		stats := make([]metadata.EncodedStatistics, len(cols))
-		for i, c := range cols {
-			cw, err := group.NextColumn()
-			if err != nil {
-				return err
-			}
-			if stats[i], err = w.pack.column(cw, w.encs[i], w.fields[i].Nullable, c, n); err != nil {
-				return fmt.Errorf("column %q: %w", c.Name, err)
-			}
-		}
-		w.stats = append(w.stats, stats)
-		w.rows += int64(n)
-		return group.Close()
-	})
+	w.err = guard(func() error { return w.group(cols, n) })
 	if w.sink.err != nil {
 		w.err = w.sink.err // the cause of what arrow made of it
 	}
@@ -167,6 +155,40 @@ func (w *Writer) Write(cols []Column) error {
 		w.err = fmt.Errorf("lake: write %s: %w", w.file.path, w.err)
 	}
 	return w.err
+}
+
+// group writes a row group of n rows: our pages in arrow's frame.
+func (w *Writer) group(cols []Column, n int) error {
+	ordinal := int16(len(w.stats)) // for encrypted files alone
+	group := w.meta.AppendRowGroup()
+	group.SetNumRows(n)
+	stats := make([]metadata.EncodedStatistics, len(cols))
+	var bytes int64
+	for i, c := range cols {
+		chunk := group.NextColumnChunk()
+		err := w.page(chunk, ordinal, int16(i))
+		if err != nil {
+			return err
+		}
+		var k int64
+		if k, stats[i], err = w.pack.column(w.pager, w.encs[i], w.fields[i].Nullable, c, n); err != nil {
+			return fmt.Errorf("column %q: %w", c.Name, err)
+		}
+		chunk.SetStats(stats[i])
+		bytes += k
+	}
+	w.stats = append(w.stats, stats)
+	w.rows += int64(n)
+	return group.Finish(bytes, ordinal)
+}
+
+// page gets the pager ready for a column chunk.
+func (w *Writer) page(chunk *metadata.ColumnChunkMetaDataBuilder, group, column int16) (err error) {
+	if w.pager == nil {
+		w.pager, err = file.NewPageWriter(w.sink, compress.Codecs.Uncompressed, 0, chunk, group, column, memory.DefaultAllocator, false, nil, nil)
+		return err
+	}
+	return w.pager.Reset(w.sink, compress.Codecs.Uncompressed, 0, chunk, group, column, nil, nil)
 }
 
 // check looks at the shape of the columns before arrow sees them.
@@ -262,44 +284,17 @@ func (w *Writer) Abort() {
 	}
 }
 
-// footer lets arrow write the file's metadata aside, then corrects them: our
-// statistics, and the encodings in a fixed order, where arrow has the order
-// of a map.
+// footer writes the file's metadata, their length and the magic.
 func (w *Writer) footer() error {
-	var aside bytes.Buffer
-	w.sink.aside = &aside
-	err := w.pw.FlushWithFooter()
-	w.sink.aside = nil
-	if err != nil {
-		return err
-	}
-	const tail = 8 // length and magic
-	if aside.Len() < tail {
-		return errors.New("arrow wrote no footer")
-	}
-	meta, err := metadata.NewFileMetaData(aside.Bytes()[:aside.Len()-tail], nil)
+	meta, err := w.meta.Finish()
 	if err != nil {
 		return fmt.Errorf("footer: %w", err)
-	}
-	if len(meta.RowGroups) != len(w.stats) {
-		return fmt.Errorf("footer has %d row groups, %d were written", len(meta.RowGroups), len(w.stats))
-	}
-	for g, group := range meta.RowGroups {
-		for c, chunk := range group.Columns {
-			chunk.MetaData.Statistics = w.stats[g][c].ToThrift()
-			enc := chunk.MetaData.EncodingStats
-			for i := range enc { // at most three: no sort of an unnameable type
-				for j := i; j > 0 && cmp.Or(cmp.Compare(enc[j].PageType, enc[j-1].PageType), cmp.Compare(enc[j].Encoding, enc[j-1].Encoding)) < 0; j-- {
-					enc[j], enc[j-1] = enc[j-1], enc[j]
-				}
-			}
-		}
 	}
 	n, err := meta.WriteTo(w.sink, nil)
 	if err != nil {
 		return fmt.Errorf("footer: %w", err)
 	}
-	_, err = w.sink.Write([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24), 'P', 'A', 'R', '1'})
+	_, err = w.sink.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(n)), magic...))
 	return err
 }
 
