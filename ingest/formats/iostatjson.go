@@ -65,19 +65,8 @@ type iostatJSON struct {
 	key    []byte
 	value  bool // a key's value is next
 
-	lineno   int64
-	bytes    int64 // of the line in hand
-	rows     int64 // device objects that ended in it
-	pending  fateOfLine
-	pendings bool
-}
-
-// fateOfLine is the fate of a line whose rows are being settled.
-type fateOfLine struct {
-	lineno, position int64
-	fate             ingest.Fate
-	reason           string
-	text             []byte
+	lineno int64
+	rowLines
 }
 
 func (d *iostatJSON) Decode(block []byte, final bool, out *ingest.Out) int {
@@ -264,41 +253,8 @@ func (d *iostatJSON) endRow(reason string, at int64, out *ingest.Out) {
 }
 
 func (d *iostatJSON) endLine(out *ingest.Out) {
-	out.Tally.Lines++
-	if d.rows == 0 {
-		out.Note()
-	}
+	d.rowLines.endLine(out)
 	d.lineno++
-	d.rows, d.bytes = 0, 0
-}
-
-// account keeps the fate of the line whose rows are being settled, in the order
-// of lines, until a row of a later one comes.
-func (d *iostatJSON) account(out *ingest.Out, r *ioRow, f ingest.Fate, reason string) {
-	if d.pendings && d.pending.lineno != r.lineno {
-		d.settleLine(out)
-	}
-	if d.pendings && (d.pending.fate == ingest.FateEvent || f == ingest.FateNote) {
-		return
-	}
-	d.pendings = true
-	d.pending = fateOfLine{r.lineno, r.position, f, reason, r.text}
-}
-
-func (d *iostatJSON) settleLine(out *ingest.Out) {
-	if !d.pendings {
-		return
-	}
-	d.pendings = false
-	l := &d.pending
-	if l.fate != ingest.FateRejected {
-		out.Count(l.fate, l.reason, 1)
-		return
-	}
-	position, lineno := out.Position, out.Lineno
-	out.Position, out.Lineno = l.position, l.lineno
-	out.Reject(l.text, l.reason)
-	out.Position, out.Lineno = position, lineno
 }
 
 func (d *iostatJSON) End(out *ingest.Out) {

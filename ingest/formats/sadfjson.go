@@ -60,10 +60,7 @@ type sadfJSON struct {
 	timed  bool // the stamp of the statistics in hand is known
 	named  []byte
 
-	bytes    int64 // of the line in hand
-	rows     int64 // device objects that ended in it
-	pending  fateOfLine
-	pendings bool
+	rowLines
 }
 
 func (d *sadfJSON) Decode(block []byte, final bool, out *ingest.Out) int {
@@ -209,43 +206,6 @@ func (d *sadfJSON) endRow(reason string, at int64, out *ingest.Out) {
 		}
 	}
 	d.reports.add(d.row, out)
-}
-
-func (d *sadfJSON) endLine(out *ingest.Out) {
-	out.Tally.Lines++
-	if d.rows == 0 {
-		out.Note()
-	}
-	d.rows, d.bytes = 0, 0
-}
-
-// account keeps the fate of the line whose rows are being settled, in the order
-// of lines, until a row of a later one comes.
-func (d *sadfJSON) account(out *ingest.Out, r *ioRow, f ingest.Fate, reason string) {
-	if d.pendings && d.pending.lineno != r.lineno {
-		d.settleLine(out)
-	}
-	if d.pendings && (d.pending.fate == ingest.FateEvent || f == ingest.FateNote) {
-		return
-	}
-	d.pendings = true
-	d.pending = fateOfLine{r.lineno, r.position, f, reason, r.text}
-}
-
-func (d *sadfJSON) settleLine(out *ingest.Out) {
-	if !d.pendings {
-		return
-	}
-	d.pendings = false
-	l := &d.pending
-	if l.fate != ingest.FateRejected {
-		out.Count(l.fate, l.reason, 1)
-		return
-	}
-	position, lineno := out.Position, out.Lineno
-	out.Position, out.Lineno = l.position, l.lineno
-	out.Reject(l.text, l.reason)
-	out.Position, out.Lineno = position, lineno
 }
 
 func (d *sadfJSON) End(out *ingest.Out) {
