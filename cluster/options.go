@@ -5,7 +5,7 @@ import "fmt"
 // Options are what a user may say about gates, classes and episodes.
 type Options struct {
 	K           int     `mapstructure:"k"`            // classes asked for
-	Seed        uint64  `mapstructure:"seed"`         // of the representatives' k-means
+	Seed        uint64  `mapstructure:"-"`            // of the representatives' k-means; the top-level key seed
 	Exact       int     `mapstructure:"exact"`        // sick windows up to which the linkage is exact
 	Centres     int     `mapstructure:"centres"`      // representatives beyond that
 	MinSick     int     `mapstructure:"min_sick"`     // sick windows below which the shipped classes label

@@ -26,7 +26,7 @@ type Config struct {
 	Output     string        `mapstructure:"output"`
 	MaxRejects float64       `mapstructure:"max_rejects"`
 	FailOn     float64       `mapstructure:"fail_on"`
-	Budget     int           `mapstructure:"budget"`
+	Budget     int           `mapstructure:"budget"` // kept for verbs to come, as are Retention and Alert: checked, not read
 	Catalogue  string        `mapstructure:"catalogue"`
 	Model      string        `mapstructure:"model"`
 	Scale      string        `mapstructure:"scale"`
