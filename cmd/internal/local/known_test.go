@@ -245,7 +245,7 @@ func TestNamedPipe(t *testing.T) {
 	s := newShelf(t)
 	path := filepath.Join(s.logs, "pipe")
 	if err := makePipe(path); err != nil {
-		t.Skip(err)
+		t.Skipf("no named pipe can be made: %v", err)
 	}
 	for _, n := range []int{5, 40_000} { // less, and more, than is kept of it
 		text := csvHeader + csvRows("a", 0, n)
