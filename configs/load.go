@@ -57,8 +57,7 @@ func ShortName(key string) string {
 // come sorted by key with their source.
 func Load(path string, flags *pflag.FlagSet) (Config, []Value, error) {
 	v := viper.New()
-	defaults := Default()
-	keys := flatten("", reflect.ValueOf(defaults))
+	keys := Default().Values()
 	for _, k := range keys {
 		v.SetDefault(k.Key, k.Value)
 	}
@@ -102,7 +101,7 @@ func Load(path string, flags *pflag.FlagSet) (Config, []Value, error) {
 	if err := c.Validate(); err != nil {
 		return Config{}, nil, err
 	}
-	values := flatten("", reflect.ValueOf(c))
+	values := c.Values()
 	for i := range values {
 		k := values[i].Key
 		_, inEnv := os.LookupEnv(EnvName(k))
@@ -124,6 +123,10 @@ func prefix(path string) string {
 	}
 	return path + ": "
 }
+
+// Values lists the keys of c with their values, sorted. What Load gives says
+// also where each came from.
+func (c Config) Values() []Value { return flatten("", reflect.ValueOf(c)) }
 
 // flatten lists the keys of a struct by its mapstructure tags, sorted.
 func flatten(under string, v reflect.Value) []Value {

@@ -7,10 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/configs"
 	"github.com/iopathy/iopathy/heatmap"
 	"github.com/iopathy/iopathy/ingest/lake"
 	"github.com/iopathy/iopathy/reports"
@@ -78,21 +80,27 @@ func writeLabels(path string, input *reports.Input) error {
 	return err
 }
 
-// settings is the effective configuration as text, less what differs between
-// machines and runs of the same input: paths, workers, sizes of reads.
+// unsaid are the settings that differ between machines and runs of the same
+// input, or tell where things lie: the report says nothing of them.
+var unsaid = []string{"sources", "lake", "out", "inventory", "workers", "output", "fail_on", "catalogue", "model", "report.echarts_js", "ingest.read_bytes"}
+
+// always are the settings that the report tells even when they are the default.
+var always = []string{"window", "tick", "seed", "scale", "max_rejects", "cluster.k", "ingest.zone", "ingest.interval"}
+
+// settings is the effective configuration as text: what a reader asks for
+// first, and what else is not the default.
 func (j *Job) settings() string {
-	c := j.Config
 	var b strings.Builder
-	line := func(key string, v any) { fmt.Fprintf(&b, "%s: %v\n", key, v) }
-	line("window", c.Window)
-	line("tick", c.Tick)
-	line("seed", c.Seed)
-	line("scale", c.Scale)
-	line("max_rejects", c.MaxRejects)
-	line("inventory", c.Inventory != "")
-	line("cluster.k", c.Cluster.K)
-	line("ingest.zone", c.Ingest.Zone)
-	line("ingest.interval", c.Ingest.Interval)
+	usual := map[string]any{}
+	for _, v := range configs.Default().Values() {
+		usual[v.Key] = v.Value
+	}
+	for _, v := range j.Config.Values() {
+		if !slices.Contains(unsaid, v.Key) && (slices.Contains(always, v.Key) || !reflect.DeepEqual(v.Value, usual[v.Key])) {
+			fmt.Fprintf(&b, "%s: %v\n", v.Key, v.Value)
+		}
+	}
+	fmt.Fprintf(&b, "inventory: %v\n", j.Config.Inventory != "")
 	return b.String()
 }
 
