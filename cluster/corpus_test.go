@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -37,11 +38,32 @@ type recording struct {
 	inv     reduce.Inventory
 }
 
+// recorded is what readRecording gives: the recordings are folded once.
+var recorded struct {
+	sync.Once
+	recording
+}
+
 func readRecording(t *testing.T) recording {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("folding the labelled recordings takes some seconds")
+	}
+	if _, err := os.Stat(corpusDir); err != nil {
+		t.Skip("the labelled recordings are not here")
+	}
+	recorded.Do(func() { recorded.recording = foldRecording(t) })
+	if len(recorded.windows) == 0 {
+		t.Fatal("the labelled recordings could not be read")
+	}
+	return recorded.recording
+}
+
+func foldRecording(t *testing.T) recording {
 	t.Helper()
 	labels, err := os.Open(filepath.Join(corpusDir, "labels.csv"))
 	if err != nil {
-		t.Skip("the labelled recordings are not here")
+		t.Fatal(err)
 	}
 	defer labels.Close()
 	r := recording{inv: reduce.Inventory{}}
