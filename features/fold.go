@@ -84,6 +84,13 @@ func NewFold(key Key, o Options, lookAheadNS int64, emitTick func(*Tick), emitWi
 	return f
 }
 
+// Take takes over the memory of a fold that is closed, before the first event
+// of this one. Nothing of what the other has seen is left in it.
+func (f *Fold) Take(closed *Fold) {
+	f.table.take(&closed.table)
+	f.spare, closed.spare = closed.spare, nil
+}
+
 // AddOpen announces an I/O that is issued and never completes: it is in
 // flight to the end of the input. It must come before the events that
 // complete more than the look-ahead after startNS; later it counts from the

@@ -339,3 +339,31 @@ func TestFoldAllocations(t *testing.T) {
 		t.Errorf("%g allocations for %d events", n, half/2)
 	}
 }
+
+// A fold in the memory of others gives what it gives in its own.
+func TestFoldTake(t *testing.T) {
+	o := short()
+	o.RereadNS, o.RereadBlocks = 3000, 300
+	r := rand.New(rand.NewPCG(21, 21))
+	var closed *Fold
+	for trial := range 12 {
+		events := randomEvents(r, 200+r.IntN(6000))
+		for i := range events {
+			events[i].OffsetBytes = r.Int64N(2000) * 4096
+		}
+		_, want := fold(o, events, lookAheadOf(events), nil, 0)
+		var got []Window
+		f := NewFold(Key{"h", "d"}, o, lookAheadOf(events), nil, func(w *Window) { got = append(got, *w) })
+		if closed != nil {
+			f.Take(closed)
+		}
+		for i := range events {
+			f.Add(&events[i])
+		}
+		f.Close(0)
+		closed = f
+		if diff := same(got, want); diff != "" {
+			t.Fatalf("trial %d: %s", trial, diff)
+		}
+	}
+}

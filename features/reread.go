@@ -94,6 +94,17 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
+// take takes over the memory of a table that is no longer used.
+func (t *rereads) take(old *rereads) {
+	if len(old.keys) > 0 {
+		t.keys, t.blocks = old.keys[:firstTableSize], old.blocks[:firstTableSize]
+		clear(t.keys)
+		t.spareKeys, t.spareBlocks = old.spareKeys, old.spareBlocks
+	}
+	t.reads = old.reads[:0]
+	old.keys, old.blocks, old.spareKeys, old.spareBlocks, old.reads = nil, nil, nil, nil, nil
+}
+
 // read takes a read into the table and into the sums of its window, at the
 // latest when settle is called. Between two calls of settle all reads are of
 // one window.

@@ -18,7 +18,6 @@ type batch struct {
 	int32s  []int32
 	floats  []float64
 	bools   []bool
-	bytes   []parquet.ByteArray
 	strings []string
 	texts   interner
 }
@@ -32,8 +31,8 @@ func room[T any](s *[]T, n int) []T {
 	return *s
 }
 
-// read reads the next n rows of the open column chunk.
-func (l *leaf) read(n int) (Column, error) {
+// read reads the next n rows of the open column chunk; texts is scratch.
+func (l *leaf) read(n int, texts *[]parquet.ByteArray) (Column, error) {
 	col := Column{Name: l.name}
 	var levels []int16
 	if l.nullable {
@@ -60,7 +59,7 @@ func (l *leaf) read(n int) (Column, error) {
 		rows, got, err = c.ReadBatch(int64(n), v, levels, nil)
 		col.Data = v
 	case *file.ByteArrayColumnChunkReader:
-		v := room(&l.bytes, n)
+		v := room(texts, n)
 		if rows, got, err = c.ReadBatch(int64(n), v, levels, nil); err == nil && got <= n {
 			out := room(&l.strings, n)
 			for i, b := range v[:got] {

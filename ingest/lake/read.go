@@ -30,6 +30,7 @@ type Reader struct {
 	groups []int // still to be read
 	left   int64 // rows of the open group
 	out    []Column
+	texts  []parquet.ByteArray // scratch
 	err    error
 }
 
@@ -325,7 +326,7 @@ func (r *Reader) advance() error {
 func (r *Reader) batch(n int) error {
 	r.out = r.out[:0]
 	for i := range r.cols {
-		col, err := r.cols[i].read(n)
+		col, err := r.cols[i].read(n, &r.texts)
 		if err != nil {
 			return fmt.Errorf("column %q: %w", r.cols[i].name, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/iopathy/iopathy/features"
@@ -45,8 +46,9 @@ type deviceResult struct {
 	dropped int64                        // events of kinds that were not used
 }
 
-// fold runs a device's rows through the folds of package features.
-func (t *deviceTask) fold(o features.Options, res *deviceResult) error {
+// fold runs a device's rows through the folds of package features. closed
+// holds folds whose memory may be used again.
+func (t *deviceTask) fold(o features.Options, res *deviceResult, closed *sync.Pool) error {
 	res.kinds = map[ingest.LatencyKind]int64{}
 	addTick := func(x *features.Tick) { res.ticks = append(res.ticks, *x) }
 	addWindow := func(w *features.Window) { res.windows = append(res.windows, *w) }
@@ -59,7 +61,14 @@ func (t *deviceTask) fold(o features.Options, res *deviceResult) error {
 	}
 	kind := prefer(res.kinds)
 	var names ingest.Names
-	fold := features.NewFold(t.key, o, ahead, addTick, addWindow)
+	start := func() *features.Fold {
+		f := features.NewFold(t.key, o, ahead, addTick, addWindow)
+		if old, ok := closed.Get().(*features.Fold); ok {
+			f.Take(old)
+		}
+		return f
+	}
+	fold := start()
 	begin := func() {
 		for _, s := range t.open {
 			fold.AddOpen(s)
@@ -77,7 +86,8 @@ func (t *deviceTask) fold(o features.Options, res *deviceResult) error {
 	err = merge(streams, func(e *ingest.Event) error {
 		if last != 0 && e.StartNS()-last > breakNS {
 			fold.Close(0)
-			fold = features.NewFold(t.key, o, ahead, addTick, addWindow)
+			closed.Put(fold)
+			fold = start()
 		}
 		last = e.TimeNS
 		fold.Add(e)
@@ -87,6 +97,7 @@ func (t *deviceTask) fold(o features.Options, res *deviceResult) error {
 		return err
 	}
 	fold.Close(t.endNS)
+	closed.Put(fold)
 	return nil
 }
 

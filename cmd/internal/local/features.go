@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -38,6 +39,7 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 	var results []*deviceResult
 	writer := newTickWriter(j.Lake)
 	var done atomic.Int64
+	var closed sync.Pool
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(j.workers())
 	for n, h := range hosts {
@@ -59,7 +61,7 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 				if err := gctx.Err(); err != nil {
 					return err
 				}
-				if err := t.fold(j.Config.Features, res); err != nil {
+				if err := t.fold(j.Config.Features, res, &closed); err != nil {
 					return fmt.Errorf("features: %s/%s: %w", t.key.Host, t.key.Device, err)
 				}
 				if left.Add(-1) == 0 {
