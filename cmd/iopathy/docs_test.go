@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/iopathy/iopathy/configs"
+	"github.com/iopathy/iopathy/features"
 )
 
 // exitComment is how a document says that a command ends otherwise than well.
@@ -86,4 +90,62 @@ func shown(text string) []string {
 		out = append(out, c)
 	}
 	return out
+}
+
+// The tables of the documents are those of the code, in its order: the
+// features, the facts, each pathology's causes, the settings.
+func TestDocTables(t *testing.T) {
+	read := func(name string) string {
+		t.Helper()
+		b, err := os.ReadFile("../../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	// check wants the code's rows among the document's, one after another.
+	check := func(where, text string, rows []string) {
+		t.Helper()
+		for _, row := range rows {
+			_, after, ok := strings.Cut(text, row)
+			if !ok {
+				t.Errorf("%s: no row %q, or not in the order of the code", where, row)
+				continue
+			}
+			text = after
+		}
+	}
+	doc := read("features.md")
+	var rows []string
+	for i, f := range features.Features {
+		rows = append(rows, fmt.Sprintf("\n| %d | `%s` | %s |", i+1, f.Name, f.Unit))
+	}
+	check("features.md", doc, rows)
+	rows = nil
+	for _, f := range features.ContextTable {
+		rows = append(rows, fmt.Sprintf("\n| `%s` | %s | %s |", f.Name, f.Unit, f.Doc))
+	}
+	check("features.md", doc, rows)
+
+	catalogue, err := configs.LoadCatalogue("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc = read("pathologies.md")
+	rows = nil
+	for _, p := range catalogue.Pathologies {
+		rows = append(rows, fmt.Sprintf("\n## %d %s\n", p.ID, p.Slug))
+		for _, c := range p.Causes {
+			rows = append(rows, fmt.Sprintf("\n| `%s` |", c.ID))
+		}
+	}
+	check("pathologies.md", doc, rows)
+
+	doc = read("operations.md")
+	for _, v := range configs.Default().Values() {
+		room, _, below := strings.Cut(v.Key, ".")
+		if !strings.Contains(doc, "`"+v.Key+"`") && !(below && strings.Contains(doc, "`"+room+".*`")) {
+			t.Errorf("operations.md tells nothing of the setting %s", v.Key)
+		}
+	}
 }
