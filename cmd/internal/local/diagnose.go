@@ -26,6 +26,7 @@ type Diagnosed struct {
 	Points  []reduce.Point // one a window
 	Result  cluster.Result
 	Models  []KindModel
+	naming  *naming // of the classes; nil where they have their names from the lake's model
 }
 
 // KindModel is the models of the windows of one latency kind, tick and length:
@@ -73,7 +74,9 @@ func families(windows []features.Window) []*family {
 	for i := range windows {
 		f := find(&windows[i], kindOf[windows[i].Key])
 		f.index = append(f.index, i)
-		f.windows = append(f.windows, windows[i])
+		w := windows[i]
+		w.Kind = f.kind // a window in which nothing completed has no kind of its own
+		f.windows = append(f.windows, w)
 	}
 	slices.SortStableFunc(all, func(a, b *family) int {
 		return cmp.Or(cmp.Compare(len(b.index), len(a.index)), cmp.Compare(a.kind, b.kind), cmp.Compare(a.tick, b.tick), cmp.Compare(a.length, b.length))
@@ -82,14 +85,18 @@ func families(windows []features.Window) []*family {
 }
 
 // Diagnose fits on the windows (or takes the shipped model, or the file that
-// the config names) and labels them.
+// the config names) and labels them. Classes have the ids of the lake's registry.
 func (j *Job) Diagnose(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules, refit bool) (*Diagnosed, error) {
 	if j.Config.Model != "" {
 		models, err := readModels(j.Config.Model)
 		if err != nil {
 			return nil, err
 		}
-		return j.label(windows, inv, rules, models)
+		names, err := j.newNaming(windows)
+		if err != nil {
+			return nil, err
+		}
+		return j.label(windows, inv, rules, models, names)
 	}
 	shipped, err := shippedModel()
 	if err != nil {
@@ -112,7 +119,11 @@ func (j *Job) fit(windows []features.Window, inv reduce.Inventory, rules *cluste
 	if refit {
 		force = cluster.Fitted
 	}
-	return j.judge(windows, func(f *family) ([]reduce.Point, cluster.Result, KindModel, error) {
+	names, err := j.newNaming(windows)
+	if err != nil {
+		return nil, err
+	}
+	return j.judge(windows, names, func(f *family) ([]reduce.Point, cluster.Result, KindModel, error) {
 		km := KindModel{Kind: f.kind.String(), TickNS: f.tick, WindowNS: f.length, Devices: knownDevices(inv, f.windows)}
 		first, err := reduce.Fit(f.windows, inv, shipped.Reduce, j.Config.Reduce)
 		if err != nil {
@@ -124,30 +135,35 @@ func (j *Job) fit(windows []features.Window, inv reduce.Inventory, rules *cluste
 		}
 		points := km.Reduce.Project(f.windows, inv)
 		res, m, err := cluster.Diagnose(points, rules, shipped, force, j.Config.Cluster)
+		if err != nil {
+			return nil, cluster.Result{}, km, err
+		}
 		km.Cluster = m
-		return points, res, km, err
+		return points, names.name(&km, points, res, rules, j.Config.Cluster), km, nil
 	})
 }
 
 // Relabel labels the windows with the model of the lake, or of the config.
-// Without an inventory the one that the model was fitted with counts.
+// Without an inventory the one that the model was fitted with counts. The
+// classes of the lake's own model have their lasting ids already.
 func (j *Job) Relabel(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules) (*Diagnosed, error) {
-	path := j.Config.Model
-	if path == "" {
-		path = filepath.Join(j.Lake, filepath.FromSlash(lake.ModelPath(modelFile)))
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("the lake holds no model yet: run iopathy fit first, or give --model FILE")
-		}
+	if j.Config.Model != "" {
+		return j.Diagnose(windows, inv, rules, false)
+	}
+	path := filepath.Join(j.Lake, filepath.FromSlash(lake.ModelPath(modelFile)))
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("the lake holds no model yet: run iopathy fit first, or give --model FILE")
 	}
 	models, err := readModels(path)
 	if err != nil {
 		return nil, err
 	}
-	return j.label(windows, inv, rules, models)
+	return j.label(windows, inv, rules, models, nil)
 }
 
-func (j *Job) label(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules, models []KindModel) (*Diagnosed, error) {
-	return j.judge(windows, func(f *family) ([]reduce.Point, cluster.Result, KindModel, error) {
+// label labels with given models; names may be nil.
+func (j *Job) label(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules, models []KindModel, names *naming) (*Diagnosed, error) {
+	return j.judge(windows, names, func(f *family) ([]reduce.Point, cluster.Result, KindModel, error) {
 		for _, km := range models {
 			if km.Kind == f.kind.String() && km.TickNS == f.tick && km.WindowNS == f.length {
 				if err := km.Reduce.Check(f.windows); err != nil {
@@ -158,7 +174,11 @@ func (j *Job) label(windows []features.Window, inv reduce.Inventory, rules *clus
 					inv = inventoryOf(km.Devices)
 				}
 				points := km.Reduce.Project(f.windows, inv)
-				return points, km.Cluster.Label(points, rules, j.Config.Cluster), km, nil
+				res := km.Cluster.Label(points, rules, j.Config.Cluster)
+				if names != nil {
+					res = names.name(&km, points, res, rules, j.Config.Cluster)
+				}
+				return points, res, km, nil
 			}
 		}
 		return nil, cluster.Result{}, KindModel{}, fmt.Errorf("the model knows no windows of %d ns with ticks of %d ns and latencies of kind %s (%s/%s has such): fit anew",
@@ -167,8 +187,8 @@ func (j *Job) label(windows []features.Window, inv reduce.Inventory, rules *clus
 }
 
 // judge labels each family on its own and joins what is said.
-func (j *Job) judge(windows []features.Window, one func(*family) ([]reduce.Point, cluster.Result, KindModel, error)) (*Diagnosed, error) {
-	d := &Diagnosed{Windows: windows, Points: make([]reduce.Point, len(windows))}
+func (j *Job) judge(windows []features.Window, names *naming, one func(*family) ([]reduce.Point, cluster.Result, KindModel, error)) (*Diagnosed, error) {
+	d := &Diagnosed{Windows: windows, Points: make([]reduce.Point, len(windows)), naming: names}
 	d.Result.Diagnoses = make([]cluster.Diagnosis, len(windows))
 	d.Result.Model = cluster.Shipped
 	for n, f := range families(windows) {
@@ -182,25 +202,21 @@ func (j *Job) judge(windows []features.Window, one func(*family) ([]reduce.Point
 			d.Points[at].Window = &windows[at]
 			d.Result.Diagnoses[at] = res.Diagnoses[i]
 		}
-		join(&d.Result, &res, f, n == 0)
+		join(&d.Result, &res, f, n == 0, shifts(d.Models)[n])
 		j.progress("diagnose", int64(n+1), int64(n+1))
 	}
+	slices.SortStableFunc(d.Result.Classes, func(a, b cluster.Class) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortStableFunc(d.Result.Episodes, func(a, b cluster.Episode) int { return cmp.Compare(b.Severity, a.Severity) })
 	return d, nil
 }
 
-// join adds a family's result; the classes of later families get numbers
-// after those of the first.
-func join(all, res *cluster.Result, f *family, first bool) {
+// join adds a family's result, with shift added to the numbers of its classes.
+func join(all, res *cluster.Result, f *family, first bool, shift int) {
 	if first {
 		diagnoses := all.Diagnoses
 		*all = *res
 		all.Diagnoses = diagnoses
 		return
-	}
-	shift := 0
-	for _, c := range all.Classes {
-		shift = max(shift, c.ID)
 	}
 	for _, c := range res.Classes {
 		c.ID += shift
@@ -239,7 +255,8 @@ func readModels(path string) ([]KindModel, error) {
 	return models, nil
 }
 
-// StoreModel keeps the models in the lake and gives the file.
+// StoreModel keeps the models, and the registry of their classes, in the lake
+// and gives the models' file.
 func (j *Job) StoreModel(d *Diagnosed) (string, error) {
 	data, err := json.MarshalIndent(d.Models, "", " ")
 	if err != nil {
@@ -250,6 +267,9 @@ func (j *Job) StoreModel(d *Diagnosed) (string, error) {
 		return "", err
 	}
 	defer lock.Close()
+	if err := d.naming.store(lock); err != nil {
+		return "", err
+	}
 	path := filepath.Join(j.Lake, filepath.FromSlash(lake.ModelPath(modelFile)))
 	return path, lake.WriteFileAtomic(path, append(data, '\n'))
 }

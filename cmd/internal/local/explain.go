@@ -25,8 +25,8 @@ const neighbours = 3
 // Explain tells why the window number at is labelled as it is.
 func (j *Job) Explain(d *Diagnosed, at int, rules *cluster.Rules) Explained {
 	e := Explained{Point: d.Points[at], Diagnosis: d.Result.Diagnoses[at]}
-	shift := 0 // of class ids: those of later families follow those of the first
-	for _, m := range d.Models {
+	shift := 0 // of class ids
+	for k, m := range d.Models {
 		if m.Reduce == e.Point.Space {
 			var points []reduce.Point
 			var said []cluster.Diagnosis
@@ -41,13 +41,9 @@ func (j *Job) Explain(d *Diagnosed, at int, rules *cluster.Rules) Explained {
 				points, said = append(points, d.Points[i]), append(said, d.Result.Diagnoses[i])
 			}
 			e.Why = m.Cluster.Explain(points, said, here, rules, j.Config.Cluster)
+			shift = shifts(d.Models)[k]
 			break
 		}
-		most := 0
-		for _, c := range m.Cluster.Classes {
-			most = max(most, c.ID)
-		}
-		shift += most
 	}
 	for i := range e.Why.Classes {
 		e.Why.Classes[i].ID += shift
