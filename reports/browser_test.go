@@ -49,6 +49,9 @@ func openPage(t *testing.T, in *Input) *browser {
 
 func openHTML(t *testing.T, html []byte) *browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes some seconds")
+	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
 		if p, err := exec.LookPath(name); err == nil {
