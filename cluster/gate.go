@@ -101,9 +101,9 @@ func (j *judge) severity(l *look, entry int) float64 {
 	return min(max(l.projection[entry]/j.gates[entry], 0), maxSeverity)
 }
 
-// HealthyMask tells, point by point, what the gate lets pass: the mask for the
+// healthyMask tells, point by point, what the gate lets pass: the mask for the
 // second pass of reduce. Idle windows and artefacts don't pass.
-func HealthyMask(points []reduce.Point, r *Rules, m *Model, o Options) []bool {
+func healthyMask(points []reduce.Point, r *Rules, m *Model, o Options) []bool {
 	looks := newJudge(r, m, o).looks(points)
 	mask := make([]bool, len(points))
 	for i := range looks {
@@ -135,7 +135,7 @@ func Place(ws []features.Window, inv reduce.Inventory, r *Rules, prior *Model, r
 	if err != nil {
 		return nil, nil, err
 	}
-	healthy := HealthyMask(first.Project(ws, inv), r, prior, o)
+	healthy := healthyMask(first.Project(ws, inv), r, prior, o)
 	second, err := reduce.Refit(ws, inv, before, healthy, ro)
 	if err != nil {
 		return nil, nil, err

@@ -125,15 +125,11 @@ func (j *Job) fit(windows []features.Window, inv reduce.Inventory, rules *cluste
 	}
 	return j.judge(windows, names, func(f *family) ([]reduce.Point, cluster.Result, KindModel, error) {
 		km := KindModel{Kind: f.kind.String(), TickNS: f.tick, WindowNS: f.length, Devices: knownDevices(inv, f.windows)}
-		first, err := reduce.Fit(f.windows, inv, shipped.Reduce, j.Config.Reduce)
+		points, space, err := cluster.Place(f.windows, inv, rules, shipped, j.Config.Reduce, j.Config.Cluster)
 		if err != nil {
 			return nil, cluster.Result{}, km, err
 		}
-		mask := cluster.HealthyMask(first.Project(f.windows, inv), rules, shipped, j.Config.Cluster)
-		if km.Reduce, err = reduce.Refit(f.windows, inv, shipped.Reduce, mask, j.Config.Reduce); err != nil {
-			return nil, cluster.Result{}, km, err
-		}
-		points := km.Reduce.Project(f.windows, inv)
+		km.Reduce = space
 		res, m, err := cluster.Diagnose(points, rules, shipped, force, j.Config.Cluster)
 		if err != nil {
 			return nil, cluster.Result{}, km, err
