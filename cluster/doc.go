@@ -10,4 +10,10 @@
 //     without evidence stays unrecognised.
 //  5. Neighbouring windows of a device make episodes; root causes are voted
 //     for by evidence.
+//  6. A Registry keeps what classes were called, so that one that a later fit
+//     finds again has the id that it had.
+//
+// Explain tells what decided about one window. Calibrate learns gates, shipped
+// classes and the reliability of scores from labelled recordings; its outcome
+// is the model that configs embeds.
 package cluster

@@ -8,6 +8,10 @@
 //  3. Diagnose fits (or loads) the models on the windows and labels them.
 //  4. Write puts the report's files into the output directory, each whole.
 //
+// Verify holds the lake against its checksums, Repair writes anew what is
+// damaged. Explain tells why a window has its label, Shuffled whether names
+// have a say in the classes.
+//
 // Nothing is decided here that a stage could decide: the same stages give the
 // same answers under another driver.
 package local
