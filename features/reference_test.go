@@ -15,21 +15,21 @@ import (
 	"github.com/iopathy/iopathy/ingest"
 )
 
-// tolerances are how far a window may lie from the prototype, which sorts all
+// tolerances are how far a window may lie from the reference, which sorts all
 // latencies and gaps where the fold has histograms: its kurtosis is that of
 // the values, its medians (in the limit of stall_gap) are exact. Its gaps lie
 // between two completions of the window; on the chosen windows that is no
 // difference.
 var tolerances = Vector{LatencyKurtosis: 0.1, StallGap: 0.01}
 
-// TestPrototype holds the features against those of an implementation of the
-// same formulas by other means: testdata/prototype.csv says which.
-func TestPrototype(t *testing.T) {
+// TestReference holds the features against those of an implementation of the
+// same formulas by other means: testdata/reference.csv says which.
+func TestReference(t *testing.T) {
 	corpus := filepath.Join("..", "..", "shared", "corpus", "runs")
 	if _, err := os.Stat(corpus); err != nil {
 		t.Skip("the labelled corpus is not beside the repository")
 	}
-	want, err := readPrototype("testdata/prototype.csv")
+	want, err := readReference("testdata/reference.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,12 +58,12 @@ func TestPrototype(t *testing.T) {
 	}
 }
 
-type prototypeRow struct {
+type referenceRow struct {
 	start, requests int64
 	vector          Vector
 }
 
-func readPrototype(path string) (map[string][]prototypeRow, error) {
+func readReference(path string) (map[string][]referenceRow, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -75,9 +75,9 @@ func readPrototype(path string) (map[string][]prototypeRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := map[string][]prototypeRow{}
+	rows := map[string][]referenceRow{}
 	for _, line := range lines[1:] {
-		var row prototypeRow
+		var row referenceRow
 		if _, err := fmt.Sscan(line[1]+" "+line[2], &row.start, &row.requests); err != nil {
 			return nil, err
 		}
