@@ -102,7 +102,19 @@ func (c *Config) Validate() error {
 		return bad("retention", "a duration is negative")
 	}
 	if err := c.Features.Validate(); err != nil {
-		return bad("features", "%v", err)
+		return fmt.Errorf("config: %w", err)
+	}
+	if err := c.Reduce.Validate(); err != nil {
+		return bad("reduce", "%v", err)
+	}
+	if err := c.Cluster.Validate(); err != nil {
+		return bad("cluster", "%v", err)
+	}
+	if _, err := time.LoadLocation(c.Ingest.Zone); err != nil {
+		return bad("ingest.zone", "%q is no time zone", c.Ingest.Zone)
+	}
+	if d, err := time.ParseDuration(c.Ingest.Interval); err != nil || d <= 0 {
+		return bad("ingest.interval", "%q is not a positive duration", c.Ingest.Interval)
 	}
 	if _, err := heatmap.ParseScale(c.Scale); err != nil {
 		return bad("scale", "%v", err)

@@ -94,7 +94,7 @@ func Load(path string, flags *pflag.FlagSet) (Config, []Value, error) {
 	}
 	var c Config
 	if err := v.UnmarshalExact(&c); err != nil {
-		return Config{}, nil, fmt.Errorf("config: %s%w", prefix(path), err)
+		return Config{}, nil, fmt.Errorf("config: %s%s", from(path, err, keys), plain(err))
 	}
 	c.Features.WindowNS, c.Features.TickNS = int64(c.Window), int64(c.Tick)
 	c.Features.Seed, c.Cluster.Seed = c.Seed, c.Seed
@@ -117,11 +117,24 @@ func Load(path string, flags *pflag.FlagSet) (Config, []Value, error) {
 	return c, values, nil
 }
 
-func prefix(path string) string {
+// from says where a value that can't be decoded stands: in the environment
+// when a variable is set for a key that the error names, else in the file.
+func from(path string, err error, keys []Value) string {
+	for _, k := range keys {
+		if _, set := os.LookupEnv(EnvName(k.Key)); set && strings.Contains(err.Error(), "'"+k.Key+"'") {
+			return EnvName(k.Key) + ": "
+		}
+	}
 	if path == "" {
 		return ""
 	}
 	return path + ": "
+}
+
+// plain is a decoding error in one line.
+func plain(err error) string {
+	s := strings.TrimPrefix(err.Error(), "decoding failed due to the following error(s):")
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' }), "; ")
 }
 
 // Values lists the keys of c with their values, sorted. What Load gives says

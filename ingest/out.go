@@ -24,8 +24,17 @@ type Batch struct {
 	Rejected []Reject // the first KeptRejects
 }
 
-// Event adds an event that the line in hand completes, and counts that line.
+// MaxLatencyNS is the longest that an I/O may take: a day. What is longer is a
+// broken stamp, and would make every tick of its span wait for it.
+const MaxLatencyNS = 24 * 3600 * 1_000_000_000
+
+// Event adds an event that the line in hand completes, and counts that line. A
+// latency over MaxLatencyNS makes it a reject.
 func (o *Out) Event(e Event) {
+	if e.LatencyNS > MaxLatencyNS {
+		o.Reject(nil, "latency-over-a-day")
+		return
+	}
 	e.Position = o.Position
 	o.Events = append(o.Events, e)
 	o.Tally.Event++

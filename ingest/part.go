@@ -20,7 +20,7 @@ type part struct {
 func openPart(in Input, o Options, n int) (*part, error) {
 	file, err := in.Open()
 	if err != nil {
-		return nil, err
+		return nil, errOpen{err}
 	}
 	p := &part{in: in, file: file}
 	if p.flow, err = newInflow(file, o); err != nil {

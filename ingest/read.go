@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 )
@@ -154,12 +155,26 @@ func (r *reader) problem(err error) error {
 	var bomb errBomb
 	var large errRecord
 	var refusal Refusal
-	if errors.As(err, &bomb) || errors.As(err, &large) || errors.As(err, &refusal) {
+	var closed errOpen
+	if errors.As(err, &bomb) || errors.As(err, &large) || errors.As(err, &refusal) || errors.As(err, &closed) {
 		r.rep.Problem = err.Error()
 		return nil
 	}
 	return err
 }
+
+// errOpen says that an input can't be opened: it is gone, or not ours to read.
+type errOpen struct{ err error }
+
+func (e errOpen) Error() string {
+	var p *fs.PathError
+	if errors.As(e.err, &p) {
+		return "can't be opened: " + p.Err.Error()
+	}
+	return "can't be opened: " + e.err.Error()
+}
+
+func (e errOpen) Unwrap() error { return e.err }
 
 // errRecord says that a decoder found no end of a record.
 type errRecord struct{ pos int64 }

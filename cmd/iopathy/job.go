@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -114,12 +118,34 @@ func (a *app) ingest(ctx context.Context, job *local.Job, sources []string) (*lo
 			a.say("iopathy: %s: %s", r.Path, r.Problem)
 		case r.Torn != "":
 			a.say("iopathy: %s: ends torn (%s): what came before it was read", r.Path, r.Torn)
+		case r.Events+r.Samples+r.Evidence+r.Tally.Duplicate == 0:
+			a.say("iopathy: %s: no event and no sample in %d lines of %s%s", r.Path, r.Tally.Lines, r.Format, reasons(r.Tally.Rejects))
+		case r.Tally.Unexpected() > 0 && !slices.Contains(in.OverAll, r.Path):
+			a.say("iopathy: %s: %d of %d lines rejected%s", r.Path, r.Tally.Unexpected(), r.Tally.Lines, reasons(r.Tally.Rejects))
+		}
+		if slices.Contains(in.OverAll, r.Path) {
+			a.say("iopathy: %s: more than %g %% of its lines were rejected%s (they stand in runs/*.rejects.jsonl of the lake)", r.Path, 100*a.config.MaxRejects, reasons(r.Tally.Rejects))
 		}
 	}
-	for _, p := range in.OverAll {
-		a.say("iopathy: %s: more than %g %% of its lines were rejected (see runs/*.rejects.jsonl in the lake)", p, 100*a.config.MaxRejects)
-	}
 	return in, nil
+}
+
+// reasons is why lines were rejected, in words, the most frequent first.
+func reasons(rejects map[string]int64) string {
+	if len(rejects) == 0 {
+		return ""
+	}
+	names := slices.Sorted(maps.Keys(rejects))
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rejects[b], rejects[a]) })
+	var words []string
+	for i, n := range names {
+		if i == 4 {
+			words = append(words, "...")
+			break
+		}
+		words = append(words, fmt.Sprintf("%s %d", n, rejects[n]))
+	}
+	return ": " + strings.Join(words, ", ")
 }
 
 // words prints the warnings of the diagnosis.

@@ -16,12 +16,12 @@ import (
 
 // The exit codes.
 const (
-	exitFine     = 0
-	exitFailed   = 1
-	exitUsage    = 2
-	exitReached  = 3 // finished, and the asked threshold was reached
-	exitRejects  = 4 // too many rejects
-	exitInterupt = 130
+	exitFine        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitReached     = 3 // finished, and the asked threshold was reached
+	exitRejects     = 4 // too many rejects
+	exitInterrupted = 130
 )
 
 // failure is an error that chooses the exit code.
@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintln(stderr, "iopathy: interrupted")
-		return exitInterupt
+		return exitInterrupted
 	case errors.As(err, &f):
 		fmt.Fprintf(stderr, "iopathy: %v\n", f.err)
 		return f.code

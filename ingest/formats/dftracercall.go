@@ -142,7 +142,7 @@ func (d *dftracer) call(c *dftCall, out *ingest.Out) (ingest.Fate, string) {
 	default:
 		e.SizeBytes = max(c.size, ingest.Missing)
 	}
-	if e.SizeBytes > dftMostSize || c.offset > math.MaxInt64/2 {
+	if c.dur > ingest.MaxLatencyNS/1000 || e.SizeBytes > dftMostSize || c.offset > math.MaxInt64/2 {
 		return 0, "impossible"
 	}
 	if c.hasOffset && c.offset >= 0 {

@@ -235,6 +235,9 @@ func (d *eventCSV) event(line []byte, e *ingest.Event, out *ingest.Out) {
 	case e.LatencyNS > e.TimeNS:
 		d.bad(line, "bad-latency", out)
 		return
+	case e.LatencyNS > ingest.MaxLatencyNS:
+		d.bad(line, "latency-over-a-day", out)
+		return
 	case e.OffsetBytes > math.MaxInt64-e.SizeBytes:
 		d.bad(line, "bad-offset", out)
 		return

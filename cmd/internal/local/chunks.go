@@ -28,6 +28,7 @@ func (w *chunkWriter) write(c *ingest.Chunk) error {
 	if len(w.names) > 0 {
 		c.Names.Rename(func(old string) string { return cmp.Or(w.names[old], old) })
 	}
+	shortHosts(c.Batch)
 	for _, p := range c.ByHostDate() {
 		if rows := p.Events; len(rows) > 0 {
 			c.SortEvents(rows)

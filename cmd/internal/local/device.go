@@ -96,9 +96,18 @@ func (t *deviceTask) fold(o features.Options, res *deviceResult, closed *sync.Po
 	if err != nil {
 		return err
 	}
-	fold.Close(t.endNS)
+	fold.Close(t.end(last))
 	closed.Put(fold)
 	return nil
+}
+
+// end is where the I/Os that never completed end: with their input, but not
+// more than MaxLatencyNS behind the last that is known of the device.
+func (t *deviceTask) end(last int64) int64 {
+	for _, s := range t.open {
+		last = max(last, s)
+	}
+	return min(t.endNS, last+ingest.MaxLatencyNS)
 }
 
 // survey is what must be known of all of a device's events before the fold

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // OutputFiles are the names that Write puts into an output directory.
@@ -14,7 +15,8 @@ var OutputFiles = []string{"report.html", "report.json", "labels.csv", "labels.p
 const Tool = "iopathy"
 
 // CheckOut says whether files may be put into dir: it is absent or empty, or
-// holds a report.json of iopathy, or force is set.
+// holds a report.json of iopathy, or nothing but a lake and files of ours (a
+// run that did not come to its end), or force is set.
 func CheckOut(dir string, force bool) error {
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {
@@ -24,6 +26,12 @@ func CheckOut(dir string, force bool) error {
 		return fmt.Errorf("output directory: %w", err)
 	}
 	if len(entries) == 0 || force {
+		return nil
+	}
+	ours := func(e os.DirEntry) bool {
+		return slices.Contains(OutputFiles, e.Name()) || e.Name() == "lake" && e.IsDir()
+	}
+	if _, err := os.Stat(filepath.Join(dir, "lake", ".lock")); err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !ours(e) }) {
 		return nil
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "report.json"))
