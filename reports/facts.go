@@ -218,6 +218,9 @@ func (f *facts) headline() string {
 	case judged == 0:
 		return fmt.Sprintf("Nothing to judge: all %s are idle or too damaged.", plural(len(f.in.Windows), "window"))
 	case f.attention == 0 && f.sickDevices == 0:
+		if len(f.devices) == 1 {
+			return "The one device looks healthy."
+		}
 		return fmt.Sprintf("All %s look healthy.", plural(len(f.devices), "device"))
 	case f.attention == 0:
 		return fmt.Sprintf("No device needs attention at once; %d of %s had short or mild episodes.", f.sickDevices, plural(len(f.devices), "device"))

@@ -168,7 +168,7 @@ func (f *facts) fleetCaption() string {
 	s := "No window is sick."
 	if worst >= 0 {
 		w, d := &in.Windows[worst], &in.Result.Diagnoses[worst]
-		s = fmt.Sprintf("Worst window: %s at %s, severity %.1f (%s): %s IOPS, %s ms, depth %s.",
+		s = fmt.Sprintf("Worst window: %s at %s, window severity %.1f (%s): %s IOPS, %s ms, depth %s.",
 			deviceLabel(w.Key), f.time.at(w.StartNS), d.Severity, f.pathologyName(d.Pathology),
 			three(w.Context[features.CtxIOPS]), three(w.Context[features.CtxLatencyMean]), three(w.Context[features.CtxMeanDepth]))
 	}
