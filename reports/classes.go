@@ -21,6 +21,7 @@ type classView struct {
 	Deciding                  []decidingView
 	Causes                    []causeView
 	Abstain                   bool
+	Empty                     bool // no window of these data is in it
 	Advice                    []string
 	Worst                     []linkView
 }
@@ -99,6 +100,7 @@ func (f *facts) class(c cluster.Class, sick int) classView {
 		Causes: causeViews(c.Causes),
 	}
 	v.Abstain = len(v.Causes) == 0
+	v.Empty = c.Members == 0
 	if c.Pathology == cluster.Unrecognised {
 		v.Symptom = "These windows are alike and far from healthy, but no entry of the catalogue fits them well enough."
 		v.Nearest = f.pathologyName(c.Nearest)
