@@ -122,7 +122,7 @@ func gather(in *Input) *facts {
 		f.quality.coverage = covered / float64(judged)
 	}
 	slices.SortFunc(f.devices, func(a, b *device) int {
-		return cmp.Or(cmp.Compare(rank(b.level), rank(a.level)), cmp.Compare(min(len(b.episodes), 1), min(len(a.episodes), 1)), cmp.Compare(b.worst, a.worst),
+		return cmp.Or(cmp.Compare(rank(b.level), rank(a.level)), cmp.Compare(min(len(b.episodes), 1), min(len(a.episodes), 1)), cmp.Compare(b.episode(), a.episode()), cmp.Compare(b.worst, a.worst),
 			cmp.Compare(b.verdicts[cluster.Sick], a.verdicts[cluster.Sick]),
 			cmp.Compare(a.Host, b.Host), cmp.Compare(a.Device, b.Device))
 	})
@@ -198,6 +198,15 @@ func (f *facts) judgeQuality() {
 	default:
 		q.level = "good"
 	}
+}
+
+// episode is the severity of the device's worst episode.
+func (d *device) episode() float64 {
+	worst := 0.0
+	for _, e := range d.episodes {
+		worst = max(worst, e.Severity)
+	}
+	return worst
 }
 
 // withEpisodes counts the devices with an episode; they stand first.

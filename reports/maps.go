@@ -186,7 +186,7 @@ func (f *facts) jointMap(p *pageView, m *heatmap.Joint) (chart, mapData) {
 		return chart{}, mapData{}
 	}
 	x, y := formatter("iopathy.decade('joint',0,v)"), formatter("iopathy.decade('joint',1,v)")
-	c := raster("joint", 360, m.Cols, m.Rows, x, y, opts.Grid{Left: "58", Right: "34", Top: "8", Bottom: "30"})
+	c := raster("joint", 360, m.Cols, m.Rows, x, y, opts.Grid{Left: "72", Right: "34", Top: "8", Bottom: "30"})
 	v.Element = c.Element
 	top := 0
 	for i, n := range m.Count {

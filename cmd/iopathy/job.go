@@ -194,7 +194,11 @@ func removeFresh(dirs []string) {
 // tell prints the outcome: one JSON object, or the verdict in words.
 func (a *app) tell(d *local.Diagnosed, in *local.Ingested, files []string) error {
 	if a.json() {
-		return a.print(map[string]any{"ingest": in.Account, "verdict": local.Summarise(d), "files": files})
+		out := map[string]any{"verdict": local.Summarise(d), "files": append([]string{}, files...)}
+		if in.Inputs > 0 {
+			out["ingest"] = in.Account
+		}
+		return a.print(out)
 	}
 	for _, line := range local.Verdict(d, 5) {
 		if _, err := fmt.Fprintln(a.stdout, line); err != nil {
