@@ -74,9 +74,17 @@ func families(windows []features.Window) []*family {
 	for i := range windows {
 		f := find(&windows[i], kindOf[windows[i].Key])
 		f.index = append(f.index, i)
-		w := windows[i]
-		w.Kind = f.kind // a window in which nothing completed has no kind of its own
-		f.windows = append(f.windows, w)
+	}
+	for _, f := range all {
+		f.windows = windows // as they are, when they are one family
+		if len(all) == 1 && !slices.ContainsFunc(windows, func(w features.Window) bool { return w.Kind != f.kind }) {
+			break
+		}
+		f.windows = make([]features.Window, len(f.index))
+		for i, at := range f.index {
+			f.windows[i] = windows[at]
+			f.windows[i].Kind = f.kind // a window in which nothing completed has no kind of its own
+		}
 	}
 	slices.SortStableFunc(all, func(a, b *family) int {
 		return cmp.Or(cmp.Compare(len(b.index), len(a.index)), cmp.Compare(a.kind, b.kind), cmp.Compare(a.tick, b.tick), cmp.Compare(a.length, b.length))
