@@ -207,3 +207,28 @@ func BenchmarkHTML(b *testing.B) {
 		})
 	}
 }
+
+// A trace with a relative clock begins at 0, and its map says so.
+func TestHTMLRelativeClock(t *testing.T) {
+	in := made(6, 10, 2, 3)
+	first := in.Windows[0].StartNS
+	for _, w := range in.Windows {
+		first = min(first, w.StartNS)
+	}
+	for i := range in.Windows {
+		in.Windows[i].StartNS -= first
+		in.Windows[i].EndNS -= first
+		in.Result.Diagnoses[i].StartNS -= first
+		in.Result.Diagnoses[i].EndNS -= first
+	}
+	for i := range in.Result.Episodes {
+		in.Result.Episodes[i].FromNS -= first
+		in.Result.Episodes[i].ToNS -= first
+	}
+	page := render(t, in)
+	for _, w := range []string{`"startMS":0,`, "+0.0 s"} {
+		if !strings.Contains(page, w) {
+			t.Errorf("the page lacks %q", w)
+		}
+	}
+}

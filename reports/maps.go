@@ -66,7 +66,7 @@ type mapData struct {
 	Rows    int             `json:"rows"`
 	Codes   [3]heatmap.Code `json:"codes"`
 	Steps   [3][255]uint16  `json:"steps"`
-	StartNS float64         `json:"startMS,omitempty"` // ms since the epoch
+	StartNS float64         `json:"startMS"` // ms since the epoch; 0 is where a relative clock starts
 	StepNS  float64         `json:"stepMS,omitempty"`
 	Merged  int             `json:"merged,omitempty"`
 	Aligned bool            `json:"aligned,omitempty"`

@@ -27,7 +27,6 @@ var iopathy = (function () {
   }
   function clock(ms, long) {
     if (data.relative) return (ms < 0 ? "−" : "+") + Math.abs(ms / 1000).toFixed(1) + " s";
-    if (!(Math.abs(ms) < 8.64e15)) return "";
     const iso = new Date(ms).toISOString();
     if (long) return iso.slice(0, 10) + " " + iso.slice(11, 19) + " UTC";
     return data.day ? iso.slice(5, 10) + " " + iso.slice(11, 16) : iso.slice(11, 19);
