@@ -54,15 +54,7 @@ func (d *cloudPhysics) Line(line []byte, out *ingest.Out) {
 	why := c.done()
 	offset, _, fits := sectors(lbn, 0)
 	ns, inTime := d.at(at)
-	switch {
-	case why != "":
-	case !inTime:
-		why = "bad-time"
-	case !fits:
-		why = "bad-offset"
-	case size > vscsiMaxBytes:
-		why = "bad-size"
-	default:
+	if why = possible(why, inTime, fits, size); why == "" {
 		d.arrival(out, ns, scsiOp(uint16(command)), offset, size, d.device)
 		return
 	}
@@ -125,15 +117,7 @@ func (d *cydonia) Line(line []byte, out *ingest.Out) {
 			ns, inTime = d.at(ns)
 		}
 	}
-	switch {
-	case why != "":
-	case !inTime:
-		why = "bad-time"
-	case !fits:
-		why = "bad-offset"
-	case size > vscsiMaxBytes:
-		why = "bad-size"
-	default:
+	if why = possible(why, inTime, fits, size); why == "" {
 		d.arrival(out, ns, op, offset, size, d.device)
 		return
 	}

@@ -44,15 +44,10 @@ func (d *mqsim) Line(line []byte, out *ingest.Out) {
 	if kind == 1 {
 		op = ingest.OpRead
 	}
-	switch {
-	case why != "":
-	case !inTime:
-		why = "bad-time"
-	case !fits:
-		why = "bad-offset"
-	case kind > 1:
+	if why == "" && kind > 1 {
 		why = "bad-op"
-	default:
+	}
+	if why = possible(why, inTime, fits, size); why == "" {
 		var mem [32]byte
 		d.arrival(out, ns, op, offset, size, append(append(mem[:0], "disk"...), id...))
 		return

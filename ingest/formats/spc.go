@@ -54,15 +54,7 @@ func (d *spc) Line(line []byte, out *ingest.Out) {
 	offset, _, fits := sectors(lba, 0)
 	ns, inTime := d.at(at)
 	why := c.why
-	switch {
-	case why != "":
-	case !inTime:
-		why = "bad-time"
-	case !fits:
-		why = "bad-offset"
-	case size > vscsiMaxBytes:
-		why = "bad-size"
-	default:
+	if why = possible(why, inTime, fits, size); why == "" {
 		var mem [32]byte
 		d.arrival(out, ns, op, offset, size, append(append(mem[:0], "asu"...), id...))
 		return

@@ -200,6 +200,22 @@ func (t *traceSource) arrival(out *ingest.Out, ns int64, op ingest.Op, offset, s
 	return &out.Events[len(out.Events)-1]
 }
 
+// possible gives the reason for which a line's values can't be, or why itself
+// if its cells were wrong already; "" is a line to take.
+func possible(why string, inTime, fits bool, size int64) string {
+	switch {
+	case why != "":
+		return why
+	case !inTime:
+		return "bad-time"
+	case !fits:
+		return "bad-offset"
+	case size > vscsiMaxBytes:
+		return "bad-size"
+	}
+	return ""
+}
+
 // sectors turns a first sector and a count of 512 bytes each into bytes.
 func sectors(lba, n int64) (offset, size int64, ok bool) {
 	if lba < 0 || n < 0 || lba > blkMaxSector || n > blkMaxSector {
