@@ -2,10 +2,7 @@ package local
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/reduce"
@@ -85,7 +82,7 @@ func (d *Diagnosed) Find(device, moment string) (int, error) {
 		}
 		return 0, fmt.Errorf("the lake holds no windows of %s; it has %s%s", Printable(device), Printable(strings.Join(others, ", ")), more)
 	}
-	t, err := Moment(moment, d.Windows[first].StartNS)
+	t, err := Times{FirstNS: d.Windows[first].StartNS, LastNS: d.Windows[last].EndNS}.Moment(moment)
 	if err != nil {
 		return 0, err
 	}
@@ -96,35 +93,4 @@ func (d *Diagnosed) Find(device, moment string) (int, error) {
 	}
 	return 0, fmt.Errorf("no window of %s holds %s: its windows go from %s to %s, maybe with gaps",
 		Printable(device), Stamp(t), Stamp(d.Windows[first].StartNS), Stamp(d.Windows[last].EndNS))
-}
-
-// Moment reads a time: RFC 3339, "2006-01-02 15:04:05" (UTC), nanoseconds since
-// 1970, or +12.3s: from the start of the device's first window, or from 0 where
-// the recording's own clock is relative. It is in nanoseconds since 1970.
-func Moment(s string, firstNS int64) (int64, error) {
-	s = strings.TrimSpace(s)
-	if after, ok := strings.CutPrefix(s, "+"); ok {
-		after = strings.ReplaceAll(after, " ", "")
-		by, err := time.ParseDuration(after)
-		if err != nil {
-			seconds, ferr := strconv.ParseFloat(after, 64)
-			if ferr != nil || !(math.Abs(seconds) < 1e9) {
-				return 0, fmt.Errorf("time %q: after + comes a duration such as 12.3s or 5m", s)
-			}
-			by = time.Duration(math.Round(seconds * 1e9))
-		}
-		if firstNS < relativeBefore {
-			firstNS = 0
-		}
-		return firstNS + int64(by), nil
-	}
-	if ns, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return ns, nil
-	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.UnixNano(), nil
-		}
-	}
-	return 0, fmt.Errorf("time %q is none of 2006-01-02T15:04:05Z, 2006-01-02 15:04:05 (UTC), nanoseconds since 1970, +12.3s", s)
 }

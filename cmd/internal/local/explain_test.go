@@ -7,30 +7,6 @@ import (
 	"github.com/iopathy/iopathy/features"
 )
 
-func TestMoment(t *testing.T) {
-	const first = 1700000000000000000 // 2023-11-14T22:13:20Z
-	check := func(s string, firstNS, want int64) {
-		t.Helper()
-		if got, err := Moment(s, firstNS); err != nil || got != want {
-			t.Errorf("%q is %d (%v), want %d", s, got, err, want)
-		}
-	}
-	check("2023-11-14T22:13:20Z", first, first)
-	check("2023-11-14T23:13:20.5+01:00", first, first+5e8)
-	check("2023-11-14 22:13:20", first, first)
-	check("2023-11-14 22:13", first, first-20e9)
-	check("1700000000000000001", first, first+1)
-	check("+12.3s", first, first+123e8)
-	check("+12.3", first, first+123e8)
-	check("+2m", first, first+120e9)
-	check("+12.3 s", 10e9, 123e8) // as Stamp writes a relative clock
-	for _, bad := range []string{"", "yesterday", "+", "+x", "+1e300", "12.3s", "2023-13-01 00:00:00"} {
-		if got, err := Moment(bad, first); err == nil {
-			t.Errorf("%q is %d", bad, got)
-		}
-	}
-}
-
 func TestFind(t *testing.T) {
 	d := &Diagnosed{}
 	for _, k := range []features.Key{{Host: "h", Device: "a"}, {Host: "h", Device: "b/c"}} {
