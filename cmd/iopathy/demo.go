@@ -34,7 +34,7 @@ func (a *app) demoCmd() *cobra.Command {
 	return cmd
 }
 
-// demo unpacks the recording, runs the main job on it and compares.
+// demo unpacks the recording, runs the main job on it and holds it against the truth.
 func (a *app) demo(ctx context.Context) error {
 	if a.config.Out == "" {
 		a.config.Out = "iopathy-demo"
@@ -72,7 +72,7 @@ func (a *app) demo(ctx context.Context) error {
 	}
 	fmt.Fprintln(a.stdout, "\nAgainst the truth of the recording:")
 	for _, t := range rows {
-		right, all, said := compare(d, t)
+		right, all, said := against(d, t)
 		fmt.Fprintf(a.stdout, "  %-6s %-22s %d of %d windows right; said: %s\n         %s\n", t.device, t.label, right, all, said, t.what)
 	}
 	return err
@@ -129,10 +129,10 @@ func truth() ([]truthRow, error) {
 	return all, nil
 }
 
-// compare counts the device's windows whose label is that of the truth: sick
+// against counts the device's windows whose label is that of the truth: sick
 // where at least half of the window lies in the fault, healthy where none
 // does; windows between don't count.
-func compare(d *local.Diagnosed, t truthRow) (right, all int, said string) {
+func against(d *local.Diagnosed, t truthRow) (right, all int, said string) {
 	var order []string
 	counts := map[string]int{}
 	for i := range d.Result.Diagnoses {

@@ -83,6 +83,18 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 			b.WriteByte('\n')
 			ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o644))
 		},
+		"reads": func(ts *testscript.TestScript, neg bool, args []string) {
+			// reads FILE MICROSECONDS: 300 s of reads of one disk with about this latency
+			us, err := strconv.Atoi(args[1])
+			ts.Check(err)
+			var b bytes.Buffer
+			b.WriteString("time_ns,host,device,pid,comm,op,flags,offset_bytes,size_bytes,queue_ns,latency_ns,error\n")
+			for i := range 6000 {
+				latency := us * (800 + i*7919%400) // in ns, within a fifth
+				fmt.Fprintf(&b, "%d,h1,sda,1,app,R,,%d,4096,1000,%d,0\n", int64(1700000000000000000)+int64(i)*50e6, i*7919%100000*4096, latency)
+			}
+			ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o644))
+		},
 		"pack": func(ts *testscript.TestScript, neg bool, args []string) {
 			// pack FROM TO: gzip
 			data, err := os.ReadFile(ts.MkAbs(args[0]))

@@ -26,6 +26,7 @@ var rooms = map[string][]string{
 	"features":               {"ingest"},
 	"reduce":                 {"features", "ingest"},
 	"cluster":                {"features", "reduce", "ingest"},
+	"cluster/compare":        {"features", "cluster"},
 	"heatmap":                {"features", "cluster"},
 	"reports":                {"features", "reduce", "cluster", "heatmap", "ingest", "reports/assets"},
 	"reports/assets":         {},
@@ -37,7 +38,7 @@ var rooms = map[string][]string{
 }
 
 // computing stages touch no files, clocks, flags, loggers or random sources.
-var computing = []string{"features", "reduce", "cluster", "heatmap"}
+var computing = []string{"features", "reduce", "cluster", "cluster/compare", "heatmap"}
 
 var outside = []string{"os", "net", "log", "flag", "io/fs", "math/rand", "time", "github.com/apache/arrow", "github.com/spf13"}
 
