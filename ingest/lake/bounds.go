@@ -221,7 +221,7 @@ func checkFooter(r io.ReaderAt, size int64) error {
 
 // pageHeader is what a page says of itself.
 type pageHeader struct {
-	kind, packed, unpacked, values, encoding, levels int64
+	kind, packed, unpacked, values, encoding int64
 }
 
 const (
@@ -233,21 +233,18 @@ const (
 const (
 	encPlain     = 0
 	encPlainDict = 2
-	encRLE       = 3
 	encDelta     = 5
 	encRLEDict   = 8
 )
 
 func (c *thrift) pageHeader() (h pageHeader, err error) {
-	h = pageHeader{kind: -1, packed: -1, unpacked: -1, values: -1, encoding: -1, levels: -1}
+	h = pageHeader{kind: -1, packed: -1, unpacked: -1, values: -1, encoding: -1}
 	inner := func(id int16, v int64) {
 		switch id { // DataPageHeader and DictionaryPageHeader begin alike
 		case 1:
 			h.values = v
 		case 2:
 			h.encoding = v
-		case 3:
-			h.levels = v
 		}
 	}
 	err = c.structure(func(id int16, v int64) {
@@ -276,8 +273,8 @@ type chunk struct {
 }
 
 // checkPages walks the headers of a chunk's pages. What it lets through has
-// pages that lie in the chunk, dictionaries and rows that fit their bytes, and
-// delta blocks of the usual size, which arrow takes on trust.
+// pages that lie in the chunk, and dictionaries and rows that fit their bytes,
+// which arrow takes on trust. What stands in the pages decode.go checks.
 func checkPages(r io.ReaderAt, c chunk) error {
 	var buf [512]byte
 	at, end, rows := c.from, c.from+c.bytes, int64(0)
@@ -304,9 +301,6 @@ func checkPages(r io.ReaderAt, c chunk) error {
 				return fmt.Errorf("page of %d rows where %d are left", h.values, c.rows-rows)
 			}
 			rows += h.values
-			if err := checkData(r, buf[:], at, h, c.nullable); err != nil {
-				return fmt.Errorf("page at %d: %w", at, err)
-			}
 		default:
 			return fmt.Errorf("page type %d is none of a lake's", h.kind)
 		}
@@ -332,91 +326,6 @@ func readHeader(r io.ReaderAt, buf []byte, at, end int64) (h pageHeader, n int64
 		}
 		buf = make([]byte, 4*len(buf))
 	}
-}
-
-// checkData looks into a data page: its levels must cover its rows, or arrow
-// would ask for more of them for ever; and arrow allocates by the block size
-// of deltas and loops on a miniblock of no values.
-func checkData(r io.ReaderAt, buf []byte, at int64, h pageHeader, nullable bool) error {
-	left := h.packed
-	if nullable { // the levels stand first, after their length
-		var n [4]byte
-		if left < 4 || h.levels != encRLE {
-			return fmt.Errorf("levels of encoding %d in %d bytes", h.levels, left)
-		}
-		if _, err := r.ReadAt(n[:], at); err != nil {
-			return err
-		}
-		size := int64(binary.LittleEndian.Uint32(n[:]))
-		if size > left-4 {
-			return fmt.Errorf("levels of %d bytes in a page of %d", size, left)
-		}
-		levels := make([]byte, size)
-		if _, err := r.ReadAt(levels, at+4); err != nil {
-			return err
-		}
-		if err := checkLevels(levels, h.values); err != nil {
-			return fmt.Errorf("levels: %w", err)
-		}
-		at, left = at+4+size, left-4-size
-	}
-	switch h.encoding {
-	case encPlain, encPlainDict, encRLEDict:
-		return nil
-	case encDelta:
-	default:
-		return fmt.Errorf("encoding %d is none of a lake's", h.encoding)
-	}
-	b := buf[:min(int64(len(buf)), left)]
-	if _, err := r.ReadAt(b, at); err != nil {
-		return err
-	}
-	c := thrift{b: b} // its numbers are written alike
-	block, err := c.uvarint()
-	if err != nil {
-		return err
-	}
-	minis, err := c.uvarint()
-	if err != nil {
-		return err
-	}
-	if block < 128 || block > 1<<16 || minis == 0 || block%minis != 0 || block/minis%32 != 0 {
-		return fmt.Errorf("delta blocks of %d values in %d parts", block, minis)
-	}
-	return nil
-}
-
-// checkLevels walks levels of one bit: runs of a varint, of which the lowest
-// bit says whether that many equal levels (one byte) or that many groups of
-// eight (a byte each) follow.
-func checkLevels(b []byte, rows int64) error {
-	c := thrift{b: b}
-	for rows > 0 {
-		head, err := c.uvarint()
-		if err != nil {
-			return err
-		}
-		run := head >> 1
-		if head&1 != 0 {
-			if run == 0 || run > uint64(len(b)) {
-				return fmt.Errorf("%d groups in %d bytes", run, len(b))
-			}
-			rows -= 8 * int64(run)
-			err = c.skipBytes(run)
-		} else {
-			if run == 0 || run > uint64(rows) {
-				return fmt.Errorf("a run of %d where %d rows are left", run, rows)
-			}
-			rows -= int64(run)
-			if err = c.skipBytes(1); err == nil && b[c.at-1] > 1 {
-				err = fmt.Errorf("level %d", b[c.at-1])
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // A boundedAlloc is Go's memory for arrow, up to maxAlloc at a time.

@@ -14,12 +14,11 @@ import (
 
 // A Reader reads a file that a Writer wrote. It is not safe for concurrent
 // use. A damaged file gives an error: what arrow takes on trust is checked
-// before it sees it, its panics are recovered, and only its column readers are
+// before it sees it, its panics are recovered, and only its page readers are
 // used, which start no goroutine: a panic in one could not be recovered and
 // would end the process. (Arrow v17's record reader, told to be serial, still
-// opens its columns in goroutines; and it can't read a nullable column of
-// deltas in more than one piece, since its decoder forgets what it had
-// unpacked.)
+// opens its columns in goroutines.) What stands in the pages is decoded by
+// decode.go, at a fraction of the cost.
 type Reader struct {
 	path   string
 	src    source
@@ -30,7 +29,6 @@ type Reader struct {
 	groups []int // still to be read
 	left   int64 // rows of the open group
 	out    []Column
-	texts  []parquet.ByteArray // scratch
 	err    error
 }
 
@@ -46,7 +44,7 @@ type leaf struct {
 	name     string
 	typ      Type
 	nullable bool
-	chunk    file.ColumnChunkReader // of the open row group
+	chunk    pageReader // of the open row group
 	batch
 }
 
@@ -88,8 +86,6 @@ func newReader(path string, src source, size int64, want []string) (*Reader, err
 	r := &Reader{path: path, src: src, size: size}
 	err := guard(func() (err error) {
 		props := parquet.NewReaderProperties(&boundedAlloc{})
-		props.BufferedStreamEnabled = true
-		props.BufferSize = 64 << 10
 		if r.pf, err = file.NewParquetReader(src, file.WithReadProps(props)); err != nil {
 			return err
 		}
@@ -308,12 +304,12 @@ func (r *Reader) advance() error {
 		if r.left = r.pf.MetaData().RowGroups[g].NumRows; r.left == 0 {
 			continue
 		}
-		group := r.pf.RowGroup(g)
 		for i := range r.cols {
 			c := &r.cols[i]
-			err := checkPages(r.src, r.chunk(g, c.index))
+			k := r.chunk(g, c.index)
+			err := checkPages(r.src, k)
 			if err == nil {
-				c.chunk, err = group.Column(c.index)
+				err = c.chunk.open(r.src, k)
 			}
 			if err != nil {
 				return fmt.Errorf("row group %d, column %q: %w", g, c.name, err)
@@ -326,7 +322,7 @@ func (r *Reader) advance() error {
 func (r *Reader) batch(n int) error {
 	r.out = r.out[:0]
 	for i := range r.cols {
-		col, err := r.cols[i].read(n, &r.texts)
+		col, err := r.cols[i].read(n)
 		if err != nil {
 			return fmt.Errorf("column %q: %w", r.cols[i].name, err)
 		}
@@ -337,7 +333,7 @@ func (r *Reader) batch(n int) error {
 
 func (r *Reader) release() {
 	for i := range r.cols {
-		r.cols[i].chunk = nil
+		r.cols[i].chunk.close()
 	}
 }
 
