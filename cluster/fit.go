@@ -69,8 +69,10 @@ type gathering struct {
 	d    int
 	rows []float64 // unit vectors of the points, by key
 	tree Tree      // over the points, or over their representatives
-	of   []int     // representative of each point; nil when exact
 	n    int
+
+	of     []int     // representative of each point; nil when exact
+	weight []float64 // points of each representative
 }
 
 func gather(points []reduce.Point, sick []int, o Options) *gathering {
@@ -80,13 +82,19 @@ func gather(points []reduce.Point, sick []int, o Options) *gathering {
 		g.rows = append(g.rows, points[i].Y...)
 		normalise(g.rows[len(g.rows)-g.d:])
 	}
+	g.link(o)
+	return g
+}
+
+// link makes the tree: of the points, or of representatives where they are
+// more than Options.Exact.
+func (g *gathering) link(o Options) {
 	if g.n <= o.Exact {
 		g.tree = Linkage(g.rows, g.d, nil)
-		return g
+		return
 	}
 	centre, weight, of := representatives(g.rows, g.d, o.Centres, o.Seed)
-	g.tree, g.of = Linkage(centre, g.d, weight), of
-	return g
+	g.tree, g.of, g.weight = Linkage(centre, g.d, weight), of, weight
 }
 
 // leaves gives each point its cluster at a cut of the tree into k.
@@ -114,26 +122,36 @@ func (g *gathering) fragment(o Options) int {
 func (g *gathering) cut(k int, o Options) []int {
 	k = max(min(k, g.n/5), 1)
 	least := g.fragment(o)
-	best, bestMajor := g.leaves(1), 1
-	for c := 2; c <= g.tree.N; c++ {
-		if g.tree.Merges[g.tree.N-c].Height < o.Distinct {
+	major := func(node int) int {
+		if g.size(node) >= float64(least) {
+			return 1
+		}
+		return 0
+	}
+	best, bestMajor := 1, 1
+	for c, now := 2, 1; c <= g.tree.N && now < k; c++ {
+		node := g.tree.N - c // the merge that this cut takes back
+		m := &g.tree.Merges[node]
+		if m.Height < o.Distinct {
 			break
 		}
-		part := g.leaves(c)
-		major := 0
-		for _, n := range sizes(part, c) {
-			if n >= least {
-				major++
-			}
-		}
-		if major > bestMajor {
-			best, bestMajor = part, major
-		}
-		if major >= k {
-			break
+		now += major(m.A) + major(m.B) - major(g.tree.N+node)
+		if now > bestMajor {
+			best, bestMajor = c, now
 		}
 	}
-	return rank(best, least)
+	return rank(g.leaves(best), least)
+}
+
+// size is the number of points below a node of the tree.
+func (g *gathering) size(node int) float64 {
+	switch {
+	case node >= g.tree.N:
+		return g.tree.Merges[node-g.tree.N].Size
+	case g.weight == nil:
+		return 1
+	}
+	return g.weight[node]
 }
 
 func sizes(part []int, k int) []int {

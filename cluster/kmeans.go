@@ -1,6 +1,11 @@
 package cluster
 
-import "math/rand/v2"
+import (
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/muesli/clusters"
+)
 
 // representatives reduces n unit vectors to at most k weighted ones: spherical
 // k-means with a k-means++ start from a seed, on a bounded sample, then one
@@ -58,7 +63,7 @@ func representatives(rows []float64, d, k int, seed uint64) (centre, weight []fl
 
 const (
 	samplePerCentre = 20
-	roundsOfMeans   = 12
+	roundsOfMeans   = 6
 )
 
 // plusPlus picks k start rows: each next one with probability by its distance
@@ -67,7 +72,7 @@ func plusPlus(rows []float64, d, k int, rng *rand.Rand) []float64 {
 	n := len(rows) / d
 	k = min(k, n)
 	centre := make([]float64, 0, k*d)
-	far := make([]float64, n)
+	far, along := make([]float64, n), make([]float64, n)
 	for i := range far {
 		far[i] = 2
 	}
@@ -78,9 +83,10 @@ func plusPlus(rows []float64, d, k int, rng *rand.Rand) []float64 {
 		if len(centre) == k*d {
 			return centre
 		}
+		dots(c, rows, along)
 		total := 0.0
-		for i := range far {
-			far[i] = min(far[i], max(1-dotAll(rows[i*d:i*d+d], c), 0))
+		for i, x := range along {
+			far[i] = min(far[i], max(1-x, 0))
 			total += far[i]
 		}
 		if total == 0 {
@@ -99,20 +105,54 @@ func plusPlus(rows []float64, d, k int, rng *rand.Rand) []float64 {
 
 // assignAll gives each row its nearest centre and counts the changes.
 func assignAll(rows []float64, d int, centre []float64, of []int) int {
-	directions := make([][]float64, len(centre)/d)
-	for i := range directions {
-		directions[i] = centre[i*d : i*d+d]
-	}
-	c := centres(directions)
+	near := newNearby(centre, d)
 	changed := 0
 	for i := range of {
-		to := c.Nearest(observation(rows[i*d : i*d+d]))
+		to := near.nearest(rows[i*d:i*d+d], of[i])
 		if to != of[i] {
 			changed++
 		}
 		of[i] = to
 	}
 	return changed
+}
+
+// nearby finds the nearest of many centres as muesli/clusters' Nearest does
+// with our observation, of equal ones the first, but passes by those that
+// can't be it.
+type nearby struct {
+	clusters clusters.Clusters
+	lanes    lanes
+	query    []float32
+}
+
+func newNearby(centre []float64, d int) *nearby {
+	n := &nearby{lanes: lanes{d: d}, query: make([]float32, d)}
+	directions := make([][]float64, len(centre)/d)
+	for i := range directions {
+		directions[i] = centre[i*d : i*d+d]
+		n.lanes.push(directions[i])
+	}
+	n.clusters = centres(directions)
+	return n
+}
+
+// nearest takes a guess to begin with; the outcome doesn't depend on it.
+func (n *nearby) nearest(row []float64, guess int) int {
+	point := observation(row)
+	at, far := guess, point.Distance(n.clusters[guess].Center)
+	single(row, n.query)
+	block, mask := n.lanes.next(n.query, 0, 1-far)
+	for mask != 0 {
+		for ; mask != 0; mask &= mask - 1 {
+			i := block*laneCount + bits.TrailingZeros32(mask)
+			if d := point.Distance(n.clusters[i].Center); d < far || d == far && i < at {
+				at, far = i, d
+			}
+		}
+		block, mask = n.lanes.next(n.query, block+1, 1-far)
+	}
+	return at
 }
 
 // recentre moves each centre to the direction of its members' sum; one that

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -53,7 +54,8 @@ func Linkage(rows []float64, d int, weights []float64) Tree {
 // forest is the live clusters, each known by its first member's row. Their
 // means lie in buckets around directions, so that a search passes by whatever
 // can't be near: with u the direction of a bucket, a.b is at most
-// (a.u)(b.u) + |a less its part along u| |b less its part along u|.
+// (a.u)(b.u) + |a less its part along u| |b less its part along u|. What is
+// left is sieved in single precision, many means at a time.
 type forest struct {
 	d, live int
 	weight  []float64 // by row
@@ -63,6 +65,7 @@ type forest struct {
 	sortedN int       // live clusters when the buckets were made
 	next    int       // rows before it are merged away
 	query   []float64
+	single  []float32 // scratch: the query in single precision
 	along   []float64 // scratch: product of a query with each axis
 	bound   []float64 // scratch: what a bucket can give at most
 }
@@ -70,17 +73,17 @@ type forest struct {
 // place is where a cluster's mean lies; bucket -1: merged away.
 type place struct{ bucket, slot int32 }
 
-// bucket holds means densely, each with its part along the bucket's axis and
-// the length of the rest. low, high and far bound them.
+// bucket holds means densely. low and high bound their parts along the
+// bucket's axis, far the length of the rest.
 type bucket struct {
 	mean           []float64
-	part, rest     []float64
+	lanes          lanes
 	first          []int32 // rows of the means
 	low, high, far float64
 }
 
 func newForest(rows []float64, d, n int, weights []float64) *forest {
-	c := &forest{d: d, live: n, weight: make([]float64, n), at: make([]place, n), query: make([]float64, d)}
+	c := &forest{d: d, live: n, weight: make([]float64, n), at: make([]place, n), query: make([]float64, d), single: make([]float32, d)}
 	all := bucket{mean: slices.Clone(rows[:n*d]), first: make([]int32, n)}
 	for i := range n {
 		c.weight[i], all.first[i] = 1, int32(i)
@@ -93,7 +96,7 @@ func newForest(rows []float64, d, n int, weights []float64) *forest {
 	return c
 }
 
-// spread makes the buckets anew: about twice the square root of the live
+// spread makes the buckets anew: a multiple of the square root of the live
 // clusters, around means of samples of them.
 func (c *forest) spread() {
 	d := c.d
@@ -126,7 +129,7 @@ func (c *forest) spread() {
 	}
 	c.buckets = make([]bucket, k)
 	for i := range c.buckets {
-		c.buckets[i].low, c.buckets[i].high = math.Inf(1), math.Inf(-1)
+		c.buckets[i] = bucket{low: math.Inf(1), high: math.Inf(-1), lanes: lanes{d: d}}
 	}
 	for j, row := range first {
 		c.put(int(row), mean[j*d:j*d+d])
@@ -135,7 +138,7 @@ func (c *forest) spread() {
 }
 
 const (
-	bucketShare   = 2.0
+	bucketShare   = 0.3
 	axisRounds    = 3
 	samplePerAxis = 10
 )
@@ -164,7 +167,7 @@ func (c *forest) put(row int, mean []float64) {
 	rest = math.Sqrt(rest)
 	c.at[row] = place{int32(at), int32(len(b.first))}
 	b.mean, b.first = append(b.mean, mean...), append(b.first, int32(row))
-	b.part, b.rest = append(b.part, part), append(b.rest, rest)
+	b.lanes.push(mean)
 	b.low, b.high, b.far = min(b.low, part), max(b.high, part), max(b.far, rest)
 }
 
@@ -175,10 +178,12 @@ func (c *forest) take(row int) {
 	last := len(b.first) - 1
 	if i := int(p.slot); i != last {
 		copy(b.mean[i*d:i*d+d], b.mean[last*d:])
-		b.first[i], b.part[i], b.rest[i] = b.first[last], b.part[last], b.rest[last]
+		b.lanes.set(i, b.mean[i*d:i*d+d])
+		b.first[i] = b.first[last]
 		c.at[b.first[i]].slot = p.slot
 	}
-	b.mean, b.first, b.part, b.rest = b.mean[:last*d], b.first[:last], b.part[:last], b.rest[:last]
+	b.lanes.pop()
+	b.mean, b.first = b.mean[:last*d], b.first[:last]
 	c.at[row].bucket = -1
 }
 
@@ -204,6 +209,7 @@ const (
 // search is one query for the cluster with the largest product of means.
 type search struct {
 	a    []float64
+	q    []float32
 	row  int32 // of the query: not its own neighbour
 	best float64
 	near int32
@@ -214,7 +220,8 @@ type search struct {
 // the previous of the chain, else the one whose first member comes first.
 func (c *forest) nearest(row, previous int) (near int, dot float64) {
 	copy(c.query, c.mean(row))
-	s := search{a: c.query, row: int32(row), best: math.Inf(-1), near: -1}
+	single(c.query, c.single)
+	s := search{a: c.query, q: c.single, row: int32(row), best: math.Inf(-1), near: -1}
 	if previous >= 0 {
 		s.best, s.near, s.held = dotAll(s.a, c.mean(previous)), int32(previous), true
 	}
@@ -233,10 +240,10 @@ func (c *forest) nearest(row, previous int) (near int, dot float64) {
 		}
 	}
 	// The likeliest first, so that the others fall short of it.
-	s.scan(&c.buckets[top], c.along[top], square)
+	s.scan(&c.buckets[top])
 	for i := range c.buckets {
 		if i != top && c.bound[i] >= s.best-slack {
-			s.scan(&c.buckets[i], c.along[i], square)
+			s.scan(&c.buckets[i])
 		}
 	}
 	return int(s.near), s.best
@@ -246,35 +253,16 @@ func (c *forest) nearest(row, previous int) (near int, dot float64) {
 // along a unit vector, rounded up.
 func beside(square, along float64) float64 { return math.Sqrt(max(square-along*along, 0) + tiny) }
 
-// scan tries the means of a bucket that aren't out of reach, four at a time.
-func (s *search) scan(b *bucket, along, square float64) {
-	d, off := len(s.a), beside(square, along)
-	part, rest := b.part, b.rest[:len(b.part)]
-	var wait [4]int
-	n, least := 0, s.best-slack
-	for j := range part {
-		if along*part[j]+off*rest[j] < least {
-			continue
+// scan tries the means of a bucket that aren't out of reach.
+func (s *search) scan(b *bucket) {
+	d := len(s.a)
+	block, mask := b.lanes.next(s.q, 0, s.best)
+	for mask != 0 {
+		for ; mask != 0; mask &= mask - 1 {
+			j := block*laneCount + bits.TrailingZeros32(mask)
+			s.try(dotAll(s.a, b.mean[j*d:j*d+d]), b.first[j])
 		}
-		wait[n] = j
-		if n++; n < len(wait) {
-			continue
-		}
-		n = 0
-		m := b.mean
-		i0, i1, i2, i3 := wait[0]*d, wait[1]*d, wait[2]*d, wait[3]*d
-		x0, x1, x2, x3 := dotFour(s.a, m[i0:i0+d], m[i1:i1+d], m[i2:i2+d], m[i3:i3+d])
-		if max(x0, x1, x2, x3) < s.best {
-			continue
-		}
-		s.try(x0, b.first[wait[0]])
-		s.try(x1, b.first[wait[1]])
-		s.try(x2, b.first[wait[2]])
-		s.try(x3, b.first[wait[3]])
-		least = s.best - slack
-	}
-	for _, j := range wait[:n] {
-		s.try(dotAll(s.a, b.mean[j*d:j*d+d]), b.first[j])
+		block, mask = b.lanes.next(s.q, block+1, s.best)
 	}
 }
 

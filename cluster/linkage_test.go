@@ -221,9 +221,10 @@ func lcgSeparable(n int) []float64 {
 	return rows
 }
 
+// The speed of scikit-learn on the same points: testdata/linkage/peer.py.
 func BenchmarkLinkage(b *testing.B) {
 	for _, d := range []int{8, 12} {
-		for _, n := range []int{1000, 5000, 20000} {
+		for _, n := range []int{1000, 5000, 20000, 100000} {
 			rows := lcgOverlapping(n, d)
 			b.Run(fmt.Sprintf("points=%d/dims=%d", n, d), func(b *testing.B) {
 				b.ReportAllocs()
