@@ -1,0 +1,66 @@
+package local
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/iopathy/iopathy/ingest/lake"
+)
+
+// Tables are the lake's tables, in the order in which rows go through them.
+var Tables = []string{lake.Events, lake.Samples, lake.Evidence, lake.Ticks, lake.Windows, lake.Labels}
+
+// Views is SQL (DuckDB's) that makes each table of the lake a view of its
+// name, of the parts that count; tables without parts are named in empty.
+func (j *Job) Views() (sql string, empty []string, err error) {
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		return "", nil, err
+	}
+	var b strings.Builder
+	for _, table := range Tables {
+		parts := lake.Parts(manifests, table)
+		if len(parts) == 0 {
+			empty = append(empty, table)
+			continue
+		}
+		fmt.Fprintf(&b, "CREATE VIEW %s AS SELECT * FROM read_parquet([\n", table)
+		for i, p := range parts {
+			if i > 0 {
+				b.WriteString(",\n")
+			}
+			b.WriteString("  " + quoted(filepath.Join(j.Lake, filepath.FromSlash(p.Path))))
+		}
+		b.WriteString("], union_by_name = true, hive_partitioning = false);\n")
+	}
+	return b.String(), empty, nil
+}
+
+// quoted is an SQL string.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// OneLiners are commands of other engines that ask the lake the same, or open
+// its tables where they have no SQL. A lake that was killed in the midst of a
+// write holds parts that count for nothing until the next run: see verify.
+func (j *Job) OneLiners(query string) [][2]string {
+	glob := func(table string) string { return filepath.ToSlash(filepath.Join(j.Lake, table)) + "/**/*.parquet" }
+	dir := func(table string) string { return filepath.ToSlash(filepath.Join(j.Lake, table)) }
+	var views, frames, spark, click []string
+	for _, t := range []string{lake.Events, lake.Windows, lake.Labels} {
+		views = append(views, fmt.Sprintf("CREATE VIEW %s AS FROM read_parquet(%s, union_by_name = true, hive_partitioning = false);", t, quoted(glob(t))))
+		frames = append(frames, fmt.Sprintf("%s=pl.scan_parquet(%q, hive_partitioning=False, missing_columns='insert')", t, glob(t)))
+		spark = append(spark, fmt.Sprintf("spark.read.option('recursiveFileLookup','true').option('mergeSchema','true').parquet(%q).createOrReplaceTempView(%q)", dir(t), t))
+		click = append(click, fmt.Sprintf("CREATE VIEW %s AS SELECT * FROM file(%s, Parquet);", t, quoted(glob(t))))
+	}
+	return [][2]string{
+		{"duckdb", "duckdb -c " + shell(strings.Join(views, " ")+" "+query)},
+		{"polars", "python3 -c " + shell("import polars as pl; print(pl.SQLContext("+strings.Join(frames, ", ")+").execute("+fmt.Sprintf("%q", query)+", eager=True))")},
+		{"pandas", "python3 -c " + shell(fmt.Sprintf("import pandas as pd; print(pd.read_parquet(%q, partitioning=None).describe())", dir(lake.Labels)))},
+		{"spark", "pyspark, then: " + strings.Join(spark, "; ") + fmt.Sprintf("; spark.sql(%q).show()", query)},
+		{"clickhouse", "clickhouse local -q " + shell(strings.Join(click, " ")+" "+query)},
+	}
+}
+
+// shell quotes a word for a POSIX shell.
+func shell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
