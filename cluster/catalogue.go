@@ -27,6 +27,7 @@ type Rule struct {
 	When   string  `yaml:"when" json:"when"` // expr-lang/expr, boolean
 	Says   string  `yaml:"says" json:"says"` // in words, for the report
 	Weight float64 `yaml:"weight" json:"weight"`
+	At     string  `yaml:"-" json:"-"` // file:line, for errors
 }
 
 // Requirement is a condition without which a pathology is impossible: no
@@ -36,6 +37,7 @@ type Rule struct {
 type Requirement struct {
 	When string `yaml:"when" json:"when"` // expr-lang/expr, boolean
 	Says string `yaml:"says" json:"says"` // in words
+	At   string `yaml:"-" json:"-"`       // file:line, for errors
 }
 
 // RootCause is a cause to tell apart within a pathology. A window votes for
@@ -45,4 +47,5 @@ type RootCause struct {
 	Name   string `yaml:"name" json:"name"`
 	When   string `yaml:"when" json:"when"`
 	Advice string `yaml:"advice" json:"advice"`
+	At     string `yaml:"-" json:"-"` // file:line, for errors
 }

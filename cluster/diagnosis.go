@@ -31,7 +31,8 @@ type Diagnosis struct {
 	RootCause      string // cause with the most votes, "" if all abstain
 	RootCauseShare float64
 	Causes         []Cause
-	Evidence       []string // the expressions that held, in words
+	Evidence       []string  // the expressions that held, in words
+	Readings       []Reading // of the evidence that decided
 	Coverage       float64
 	Model          string // "fitted" or "shipped"
 }
@@ -59,6 +60,7 @@ type Episode struct {
 	Confidence   float64
 	Causes       []Cause
 	Evidence     []string
+	Readings     []Reading // of its windows', the largest of each query
 	SickSeconds  float64
 	DelayedBytes float64 // bytes completed in the sick windows
 }

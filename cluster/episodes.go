@@ -67,6 +67,9 @@ func episode(points []reduce.Point, d []Diagnosis, said []saying, causes, at []i
 			worst = x
 		}
 		confidence += x.Confidence
+		for _, r := range x.Readings {
+			e.Readings = gatherReading(e.Readings, r)
+		}
 		classes[x.ClassID]++
 		if n := classes[x.ClassID]; n > classes[e.ClassID] || n == classes[e.ClassID] && x.ClassID < e.ClassID {
 			e.ClassID = x.ClassID

@@ -11,6 +11,7 @@ import (
 type Fact struct {
 	Name, Unit, Doc string
 	of              func(*reduce.Point) float64 // NaN: missing
+	query           int                         // 1 + place in Rules.Asked of what it asks the evidence; 0: nothing
 }
 
 // Facts lists the variables: the 12 features as deviations, the context, and
@@ -18,7 +19,7 @@ type Fact struct {
 func Facts() []Fact {
 	all := make([]Fact, 0, features.N+features.CtxCount+len(relative))
 	for i, f := range features.Features {
-		all = append(all, Fact{f.Name, f.Unit, f.Doc, func(p *reduce.Point) float64 {
+		all = append(all, Fact{Name: f.Name, Unit: f.Unit, Doc: f.Doc, of: func(p *reduce.Point) float64 {
 			if !p.Window.Missing.Has(i) {
 				return math.NaN()
 			}
@@ -26,7 +27,7 @@ func Facts() []Fact {
 		}})
 	}
 	for i, c := range features.ContextTable {
-		all = append(all, Fact{c.Name, c.Unit, c.Doc, func(p *reduce.Point) float64 { return p.Window.Context[i] }})
+		all = append(all, Fact{Name: c.Name, Unit: c.Unit, Doc: c.Doc, of: func(p *reduce.Point) float64 { return p.Window.Context[i] }})
 	}
 	return append(all, relative...)
 }
@@ -37,18 +38,18 @@ func overNormal(p *reduce.Point, ms float64) float64 {
 }
 
 var relative = []Fact{
-	{"requests", "1", "requests completed in the window", func(p *reduce.Point) float64 { return float64(p.Window.Requests) }},
-	{"expected_ms", "ms", "normal latency at one in flight for requests of this size", func(p *reduce.Point) float64 {
+	{Name: "requests", Unit: "1", Doc: "requests completed in the window", of: func(p *reduce.Point) float64 { return float64(p.Window.Requests) }},
+	{Name: "expected_ms", Unit: "ms", Doc: "normal latency at one in flight for requests of this size", of: func(p *reduce.Point) float64 {
 		return math.Pow(10, p.Normal.Expected) / 1e6
 	}},
-	{"median_over_normal", "log10", "median latency over the normal one", func(p *reduce.Point) float64 {
+	{Name: "median_over_normal", Unit: "log10", Doc: "median latency over the normal one", of: func(p *reduce.Point) float64 {
 		return overNormal(p, p.Window.Context[features.CtxLatencyP50])
 	}},
-	{"p95_over_normal", "log10", "95th percentile of latency over the normal one", func(p *reduce.Point) float64 {
+	{Name: "p95_over_normal", Unit: "log10", Doc: "95th percentile of latency over the normal one", of: func(p *reduce.Point) float64 {
 		return overNormal(p, p.Window.Context[features.CtxLatencyP95])
 	}},
-	{"flood_share", "0..1", "share of the time that the written bytes take at the group's best rate", reduce.FloodShare},
-	{"rate_share", "0..1", "bytes per busy second over the group's best", func(p *reduce.Point) float64 {
+	{Name: "flood_share", Unit: "0..1", Doc: "share of the time that the written bytes take at the group's best rate", of: reduce.FloodShare},
+	{Name: "rate_share", Unit: "0..1", Doc: "bytes per busy second over the group's best", of: func(p *reduce.Point) float64 {
 		return p.Window.Context[features.CtxBytesPerS] / max(p.Window.Vector[features.BusyFraction], 0.001) / p.Normal.Rate
 	}},
 }

@@ -176,9 +176,11 @@ func (m *Model) diagnosis(p *reduce.Point, l *look, s *saying, j *judge, cause *
 			d.Pathology = j.r.entries[at].Slug
 			j.w.look(p)
 			d.Evidence = j.w.says(at)
-			if c, told := j.w.cause(at); told {
+			c, told := j.w.cause(at)
+			if told {
 				*cause = c
 			}
+			d.Readings = j.w.readings(at, c, p)
 			d.Severity = j.severity(l, at)
 		}
 		d.Margin = margin(l.score, at)

@@ -19,6 +19,7 @@ import (
 type Rules struct {
 	entries []entry
 	facts   []Fact // that any expression uses
+	asked   []features.Query
 	maxID   int
 }
 
@@ -55,6 +56,17 @@ func Compile(c Catalogue) (*Rules, error) {
 	r := &Rules{}
 	var bad []error
 	compile := func(where, source string) expression {
+		queries, err := queriesOf(source)
+		if err != nil {
+			bad = append(bad, fmt.Errorf("cluster: catalogue: %s: %w", where, err))
+			return expression{}
+		}
+		for _, q := range queries {
+			if f := answer(q, r.ask(q)); env[f.Name] == nil {
+				at[f.Name], env[f.Name] = len(known), 0.0
+				known, used = append(known, f), append(used, 0)
+			}
+		}
 		e, names, err := compileOne(source, env)
 		if err != nil {
 			bad = append(bad, fmt.Errorf("cluster: catalogue: %s: %w", where, err))
@@ -82,14 +94,14 @@ func Compile(c Catalogue) (*Rules, error) {
 			bad = append(bad, fmt.Errorf("cluster: catalogue: %s: signature: %w", p.Slug, err))
 		}
 		for i, rule := range p.Evidence {
-			where := fmt.Sprintf("%s: evidence %d", p.Slug, i+1)
+			where := located(rule.At) + fmt.Sprintf("%s: evidence %d", p.Slug, i+1)
 			if rule.Says == "" {
 				bad = append(bad, fmt.Errorf("cluster: catalogue: %s: says nothing in words", where))
 			}
 			e.evidence = append(e.evidence, compile(where, rule.When))
 		}
 		for i, q := range p.Requires {
-			where := fmt.Sprintf("%s: requirement %d", p.Slug, i+1)
+			where := located(q.At) + fmt.Sprintf("%s: requirement %d", p.Slug, i+1)
 			if q.When == "" || q.Says == "" {
 				bad = append(bad, fmt.Errorf("cluster: catalogue: %s: no expression or no words", where))
 				continue
@@ -99,7 +111,7 @@ func Compile(c Catalogue) (*Rules, error) {
 			e.evidence = append(e.evidence, compile(where, veto.When))
 		}
 		for _, cause := range p.Causes {
-			e.causes = append(e.causes, compile(fmt.Sprintf("%s: cause %q", p.Slug, cause.ID), cause.When))
+			e.causes = append(e.causes, compile(located(cause.At)+fmt.Sprintf("%s: cause %q", p.Slug, cause.ID), cause.When))
 		}
 		r.maxID = max(r.maxID, p.ID)
 		r.entries = append(r.entries, e)
@@ -110,11 +122,19 @@ func Compile(c Catalogue) (*Rules, error) {
 	return r, nil
 }
 
+// located is a file and line, to stand before what is said of it.
+func located(at string) string {
+	if at == "" {
+		return ""
+	}
+	return at + ": "
+}
+
 func compileOne(source string, env map[string]any) (expression, []string, error) {
 	if source == "" {
 		return expression{}, nil, errors.New("no expression")
 	}
-	program, err := expr.Compile(source, expr.Env(env), expr.AsBool())
+	program, err := expr.Compile(source, expr.Env(env), expr.AsBool(), expr.Patch(&asking{}))
 	if err != nil {
 		return expression{}, nil, err
 	}

@@ -52,7 +52,64 @@ func LoadCatalogue(path string) (cluster.Catalogue, error) {
 	if len(c.Pathologies) == 0 {
 		return c, fmt.Errorf("catalogue: %s: no pathologies", name)
 	}
+	locate(name, &doc, c)
 	return c, checkCatalogue(name, lines(&doc), c)
+}
+
+// locate notes where each rule stands, for the errors of its expression.
+func locate(name string, doc *yaml.Node, c cluster.Catalogue) {
+	entries := member(root(doc), "pathologies")
+	for i := range c.Pathologies {
+		p := &c.Pathologies[i]
+		at := func(list string, k int) string {
+			rule := item(member(item(entries, i), list), k)
+			if when := member(rule, "when"); when != nil {
+				rule = when
+			}
+			if rule == nil {
+				return name
+			}
+			return fmt.Sprintf("%s:%d", name, rule.Line)
+		}
+		for k := range p.Requires {
+			p.Requires[k].At = at("requires", k)
+		}
+		for k := range p.Evidence {
+			p.Evidence[k].At = at("evidence", k)
+		}
+		for k := range p.Causes {
+			p.Causes[k].At = at("causes", k)
+		}
+	}
+}
+
+// root is a document's value, nil if there is none.
+func root(doc *yaml.Node) *yaml.Node {
+	if len(doc.Content) == 0 {
+		return nil
+	}
+	return doc.Content[0]
+}
+
+// member is the value of a mapping's key, nil if there is none.
+func member(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// item is an element of a list, nil if there is none.
+func item(n *yaml.Node, i int) *yaml.Node {
+	if n == nil || n.Kind != yaml.SequenceNode || i >= len(n.Content) {
+		return nil
+	}
+	return n.Content[i]
 }
 
 var colour = regexp.MustCompile(`^#[0-9A-Fa-f]{6}$`)
@@ -160,15 +217,9 @@ func cosine(a, b map[string]float64) float64 {
 // lines gives the line of each entry of the list "pathologies".
 func lines(doc *yaml.Node) []int {
 	var at []int
-	if len(doc.Content) == 0 {
-		return nil
-	}
-	root := doc.Content[0]
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		if root.Content[i].Value == "pathologies" {
-			for _, e := range root.Content[i+1].Content {
-				at = append(at, e.Line)
-			}
+	if list := member(root(doc), "pathologies"); list != nil {
+		for _, e := range list.Content {
+			at = append(at, e.Line)
 		}
 	}
 	return at

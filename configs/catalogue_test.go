@@ -69,3 +69,23 @@ func TestCatalogueErrorsNameFileAndLine(t *testing.T) {
 	check("", "no pathologies")
 	check(":\n:", "c.yaml")
 }
+
+// What is wrong with an expression is told when it is compiled, by the file and
+// line of the expression.
+func TestExpressionsKnowWhereTheyStand(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	text := strings.Replace(entry, `causes: [{id: a, name: A, when: "iops > 1"}]`, `causes:
+      - id: a
+        name: A
+        when: rate(pgmajfault) > 1`, 1)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, err := LoadCatalogue(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = cluster.Compile(c); err == nil || !strings.Contains(err.Error(), "c.yaml:12: slow: cause \"a\": rate: wants the name of evidence") {
+		t.Errorf("got %v", err)
+	}
+}

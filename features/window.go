@@ -20,6 +20,7 @@ type Window struct {
 	Vector         Vector
 	Missing        Mask
 	Context        Context
+	Evidence       []Reading // what was asked of the evidence and is known, by query; it stands in no table
 }
 
 // Tick is the smallest time bin of a device, closed and exact. Completed I/O

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -139,6 +140,16 @@ var outPool = sync.Pool{New: func() any { return new(Out) }}
 // headPool keeps the memory of heads between inputs.
 var headPool = sync.Pool{New: func() any { return new([IdentityBytes]byte) }}
 
+// standIn begins the host of rows whose host nobody named.
+const standIn = "input-"
+
+// NamesNoHost reports whether a row's host only stands in for one that neither
+// its content, nor its folder, nor an option names.
+func NamesNoHost(host string) bool {
+	id, ok := strings.CutPrefix(host, standIn)
+	return ok && len(id) == 8 && strings.Trim(id, "0123456789abcdef") == ""
+}
+
 // host is the host for rows whose content names none.
 func (r *reader) host() string {
 	switch {
@@ -147,7 +158,7 @@ func (r *reader) host() string {
 	case r.o.Host != "":
 		return r.o.Host
 	}
-	return "input-" + r.rep.ID[:8]
+	return standIn + r.rep.ID[:8]
 }
 
 // problem turns what is the input's own fault into words of the report.

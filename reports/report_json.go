@@ -94,20 +94,27 @@ type (
 		High  number `json:"high"`
 	}
 	jsonEpisode struct {
-		Host         string      `json:"host"`
-		Device       string      `json:"device"`
-		FromNS       int64       `json:"from_ns"`
-		ToNS         int64       `json:"to_ns"`
-		Pathology    string      `json:"pathology"`
-		ClassID      int         `json:"class_id"`
-		Windows      int         `json:"windows"`
-		Severity     number      `json:"severity"`
-		Level        string      `json:"level"`
-		Confidence   number      `json:"confidence"`
-		SickSeconds  number      `json:"sick_seconds"`
-		DelayedBytes number      `json:"delayed_bytes"`
-		Causes       []jsonCause `json:"causes"`
-		Evidence     []string    `json:"evidence"`
+		Host         string        `json:"host"`
+		Device       string        `json:"device"`
+		FromNS       int64         `json:"from_ns"`
+		ToNS         int64         `json:"to_ns"`
+		Pathology    string        `json:"pathology"`
+		ClassID      int           `json:"class_id"`
+		Windows      int           `json:"windows"`
+		Severity     number        `json:"severity"`
+		Level        string        `json:"level"`
+		Confidence   number        `json:"confidence"`
+		SickSeconds  number        `json:"sick_seconds"`
+		DelayedBytes number        `json:"delayed_bytes"`
+		Causes       []jsonCause   `json:"causes"`
+		Evidence     []string      `json:"evidence"`
+		Readings     []jsonReading `json:"readings"` // of the logs beside the I/O
+	}
+	jsonReading struct {
+		Query  string `json:"query"`
+		Value  number `json:"value"`
+		TimeNS int64  `json:"time_ns"`
+		Text   string `json:"text"`
 	}
 	jsonDevice struct {
 		Host     string `json:"host"`
@@ -167,7 +174,7 @@ func JSON(w io.Writer, in *Input) error {
 		doc.Totals.WorstEpisode = max(doc.Totals.WorstEpisode, number(e.Severity))
 		doc.Episodes = append(doc.Episodes, jsonEpisode{
 			e.Host, e.Device, e.FromNS, e.ToNS, e.Pathology, e.ClassID, e.Windows, number(e.Severity), e.Level,
-			number(e.Confidence), number(e.SickSeconds), number(e.DelayedBytes), jsonCauses(e.Causes), list(e.Evidence),
+			number(e.Confidence), number(e.SickSeconds), number(e.DelayedBytes), jsonCauses(e.Causes), list(e.Evidence), jsonReadings(e.Readings),
 		})
 	}
 	for _, c := range in.Result.Classes {
@@ -203,6 +210,14 @@ func jsonCauses(causes []cluster.Cause) []jsonCause {
 	out := make([]jsonCause, 0, len(causes))
 	for _, c := range causes {
 		out = append(out, jsonCause{c.ID, c.Name, c.Votes, c.Of, number(c.Share), number(c.Low), number(c.High)})
+	}
+	return out
+}
+
+func jsonReadings(readings []cluster.Reading) []jsonReading {
+	out := make([]jsonReading, 0, len(readings))
+	for _, r := range readings {
+		out = append(out, jsonReading{r.Query, number(r.Value), r.TimeNS, r.Text})
 	}
 	return out
 }

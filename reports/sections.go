@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"html/template"
+	"slices"
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/features"
@@ -17,6 +18,7 @@ type sectionView struct {
 	Spark                 template.HTML
 	Episodes              []episodeView
 	Evidence              []string
+	Readings              []fact // of the evidence: what was asked, what it says
 	Causes                []causeView
 	Worst                 worstView
 	Features              []featureView
@@ -70,6 +72,7 @@ func (f *facts) section(d *device) sectionView {
 	}
 	for _, e := range d.episodes {
 		s.Episodes = append(s.Episodes, f.episode(e))
+		s.Readings = f.readings(s.Readings, e.Readings)
 		if len(s.Evidence) == 0 {
 			s.Evidence = labels(e.Evidence, maxEvidence)
 		}
@@ -84,6 +87,30 @@ func (f *facts) section(d *device) sectionView {
 	}
 	s.Facts = worstFacts(w)
 	return s
+}
+
+// maxReadings bounds the readings of a card.
+const maxReadings = 12
+
+// readings adds what the evidence told to what a card shows: the question as
+// the catalogue has it, the answer, and the row that stands for it.
+func (f *facts) readings(all []fact, more []cluster.Reading) []fact {
+	for _, r := range more {
+		v := fact{Name: r.Query, Value: three(r.Value)}
+		if r.TimeNS != 0 {
+			v.Note = f.time.full(r.TimeNS)
+		}
+		if r.Text != "" {
+			if v.Note != "" {
+				v.Note += ": "
+			}
+			v.Note += sentence(r.Text)
+		}
+		if len(all) < maxReadings && !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	return all
 }
 
 // zSpan is the deviation at which a bar is full: reduce clips there.

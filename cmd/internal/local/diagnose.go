@@ -95,6 +95,9 @@ func families(windows []features.Window) []*family {
 // Diagnose fits on the windows (or takes the shipped model, or the file that
 // the config names) and labels them. Classes have the ids of the lake's registry.
 func (j *Job) Diagnose(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules, refit bool) (*Diagnosed, error) {
+	if err := j.witness(windows, rules.Asked()); err != nil {
+		return nil, err
+	}
 	if j.Config.Model != "" {
 		models, err := readModels(j.Config.Model)
 		if err != nil {
@@ -160,6 +163,9 @@ func (j *Job) Relabel(windows []features.Window, inv reduce.Inventory, rules *cl
 	}
 	models, err := readModels(path)
 	if err != nil {
+		return nil, err
+	}
+	if err := j.witness(windows, rules.Asked()); err != nil {
 		return nil, err
 	}
 	return j.label(windows, inv, rules, models, nil)

@@ -21,8 +21,10 @@ import (
 
 // Features folds the rows of the given inputs (of all, for nil) into windows
 // and stores windows and ticks, in place of those that an earlier call made.
-// The windows come by host, device and time; ticks is their number.
+// The windows come by host, device and time; ticks is their number. Diagnose
+// then hears the evidence of the same inputs.
 func (j *Job) Features(ctx context.Context, inputs []string) (windows []features.Window, ticks int64, err error) {
+	j.inputs = inputs
 	lock, err := lake.NewLock(j.Lake)
 	if err != nil {
 		return nil, 0, err

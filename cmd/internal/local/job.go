@@ -13,6 +13,8 @@ type Job struct {
 	RunID    string // names the manifest; stands in no table
 	Version  string
 	Progress Progress
+
+	inputs []string // whose evidence counts; nil: all that the lake holds
 }
 
 // Progress is told how far a stage is; it may be nil and must be safe for

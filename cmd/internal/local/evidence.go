@@ -1,0 +1,232 @@
+package local
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/ingest"
+	"github.com/iopathy/iopathy/ingest/lake"
+)
+
+// witness gives the windows what the evidence of the lake answers to the
+// queries. Evidence of a device speaks of its partitions, that of an NVMe
+// controller of its namespaces, that of a host of all its devices; the closest
+// is heard. Where the windows are of one host, rows whose source names no host
+// speak of it, too.
+func (j *Job) witness(windows []features.Window, asked []features.Query) error {
+	for i := range windows {
+		windows[i].Evidence = nil
+	}
+	if len(asked) == 0 || len(windows) == 0 {
+		return nil
+	}
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		return err
+	}
+	set := map[string]bool{}
+	for _, in := range j.inputs {
+		set[in] = true
+	}
+	hosts, err := j.partsByHost(manifests, lake.Evidence, func(input string) bool { return j.inputs == nil || set[input] })
+	if err != nil || len(hosts) == 0 {
+		return err
+	}
+	for host, byDevice := range windowsOf(windows) {
+		parts := slices.Clone(hosts[host])
+		if only(windows) {
+			parts = append(parts, unplaced(host, hosts)...)
+		}
+		if len(parts) == 0 {
+			continue
+		}
+		slices.Sort(parts)
+		if err := hear(windows, byDevice, parts, asked); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unplaced is the evidence of the hosts whose rows can only speak of the one
+// host that has windows: those that stand in for an unknown one; and if the
+// host itself is such, the one that is named.
+func unplaced(host string, hosts map[string][]string) []string {
+	var parts []string
+	var named []string
+	for name := range hosts {
+		switch {
+		case name == host:
+		case ingest.NamesNoHost(name):
+			parts = append(parts, hosts[name]...)
+		default:
+			named = append(named, name)
+		}
+	}
+	if len(named) == 1 && ingest.NamesNoHost(host) {
+		parts = append(parts, hosts[named[0]]...)
+	}
+	return parts
+}
+
+// windowsOf lists the windows by host and device.
+func windowsOf(windows []features.Window) map[string]map[string][]int {
+	all := map[string]map[string][]int{}
+	for i := range windows {
+		w := &windows[i]
+		if all[w.Host] == nil {
+			all[w.Host] = map[string][]int{}
+		}
+		all[w.Host][w.Device] = append(all[w.Host][w.Device], i)
+	}
+	return all
+}
+
+// only reports whether all windows are of one host.
+func only(windows []features.Window) bool {
+	return !slices.ContainsFunc(windows, func(w features.Window) bool { return w.Host != windows[0].Host })
+}
+
+// hear gives the windows of a host, by device, what the rows of its parts tell.
+func hear(windows []features.Window, byDevice map[string][]int, parts []string, asked []features.Query) error {
+	index, err := lake.NewIndex(parts)
+	if err != nil {
+		return err
+	}
+	has := map[string]bool{}
+	for _, d := range index.Devices() {
+		has[d] = true
+	}
+	devices := slices.Sorted(maps.Keys(byDevice))
+	concerns := map[string][]string{} // evidence's device: those that it speaks of
+	for _, d := range devices {
+		for _, name := range features.EvidenceOf(d) {
+			if has[name] {
+				concerns[name] = append(concerns[name], d)
+			}
+		}
+	}
+	// Closest first: the longest name first does that for one device.
+	names := slices.SortedFunc(maps.Keys(concerns), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b))
+	})
+	for _, name := range names {
+		at := map[features.Span]int{}
+		var spans []features.Span
+		for _, d := range concerns[name] {
+			for _, i := range byDevice[d] {
+				s := features.Span{StartNS: windows[i].StartNS, EndNS: windows[i].EndNS}
+				if _, ok := at[s]; !ok {
+					at[s] = len(spans)
+					spans = append(spans, s)
+				}
+			}
+		}
+		fold := features.NewEvidenceFold(asked, spans)
+		if err := foldEvidence(index, name, fold); err != nil {
+			return err
+		}
+		answers := fold.Close()
+		for _, d := range concerns[name] {
+			for _, i := range byDevice[d] {
+				w := &windows[i]
+				w.Evidence = closest(w.Evidence, answers[at[features.Span{StartNS: w.StartNS, EndNS: w.EndNS}]])
+			}
+		}
+	}
+	return nil
+}
+
+// closest adds answers to queries that have none yet. Windows share what needs
+// no change.
+func closest(has, more []features.Reading) []features.Reading {
+	switch {
+	case len(has) == 0:
+		return more
+	case len(more) == 0:
+		return has
+	}
+	known := map[int]bool{}
+	for i := range has {
+		known[has[i].Query] = true
+	}
+	all := slices.Clone(has)
+	for i := range more {
+		if !known[more[i].Query] {
+			all = append(all, more[i])
+		}
+	}
+	slices.SortFunc(all, func(a, b features.Reading) int { return cmp.Compare(a.Query, b.Query) })
+	return all
+}
+
+// evidenceStream is a part's rows of a device, in the order of time.
+type evidenceStream struct {
+	*lake.Stream
+	from  string
+	names *ingest.Names
+	rows  []ingest.Evidence
+}
+
+// next moves to the next row.
+func (s *evidenceStream) next() error {
+	if len(s.rows) > 1 {
+		s.rows = s.rows[1:]
+		return nil
+	}
+	for {
+		cols, _, err := s.Next()
+		if err != nil {
+			return err
+		}
+		s.names = &ingest.Names{} // texts differ from row to row: they are not gathered
+		if s.rows, err = ingest.EvidenceFromColumns(cols, s.names, nil); err != nil || len(s.rows) > 0 {
+			return err
+		}
+	}
+}
+
+// foldEvidence gives a fold the rows of a device in the order of time, input
+// and position.
+func foldEvidence(index *lake.Index, device string, fold *features.EvidenceFold) error {
+	streams := index.Streams(device, []string{"time_ns", "name", "text", "value", "source_offset"})
+	var open []*evidenceStream
+	for len(open) > 0 || len(streams) > 0 {
+		// A part is opened when the rows before its first are out.
+		for len(streams) > 0 && (len(open) == 0 || streams[0].MinTime <= earliest(open).rows[0].TimeNS) {
+			e := &evidenceStream{Stream: streams[0], from: inputOf(streams[0].Path)}
+			streams = streams[1:]
+			if err := e.next(); err == nil {
+				open = append(open, e)
+			} else if !errors.Is(err, io.EOF) {
+				return err
+			}
+		}
+		if len(open) == 0 {
+			continue
+		}
+		s := earliest(open)
+		r := &s.rows[0]
+		if name := s.names.String(r.Name); fold.Asks(name) {
+			fold.Add(name, r.TimeNS, r.Value, s.names.String(r.Text))
+		}
+		if err := s.next(); errors.Is(err, io.EOF) {
+			open = slices.DeleteFunc(open, func(e *evidenceStream) bool { return e == s })
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// earliest is the stream whose row comes first.
+func earliest(open []*evidenceStream) *evidenceStream {
+	return slices.MinFunc(open, func(a, b *evidenceStream) int {
+		return cmp.Or(cmp.Compare(a.rows[0].TimeNS, b.rows[0].TimeNS), strings.Compare(a.from, b.from), cmp.Compare(a.rows[0].Position, b.rows[0].Position))
+	})
+}
