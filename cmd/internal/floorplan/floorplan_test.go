@@ -27,6 +27,7 @@ var rooms = map[string][]string{
 	"reduce":                 {"features", "ingest"},
 	"cluster":                {"features", "reduce", "ingest"},
 	"cluster/compare":        {"features", "cluster"},
+	"cluster/knee":           {},
 	"heatmap":                {"features", "cluster"},
 	"reports":                {"features", "reduce", "cluster", "heatmap", "ingest", "reports/assets"},
 	"reports/assets":         {},
@@ -38,7 +39,7 @@ var rooms = map[string][]string{
 }
 
 // computing stages touch no files, clocks, flags, loggers or random sources.
-var computing = []string{"features", "reduce", "cluster", "cluster/compare", "heatmap"}
+var computing = []string{"features", "reduce", "cluster", "cluster/compare", "cluster/knee", "heatmap"}
 
 var outside = []string{"os", "net", "log", "flag", "io/fs", "math/rand", "time", "github.com/apache/arrow", "github.com/spf13"}
 
