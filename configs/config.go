@@ -116,6 +116,11 @@ func (c *Config) Validate() error {
 	if d, err := time.ParseDuration(c.Ingest.Interval); err != nil || d <= 0 {
 		return bad("ingest.interval", "%q is not a positive duration", c.Ingest.Interval)
 	}
+	for _, o := range c.Ingest.ClockOffset {
+		if _, err := ingest.ParseClockOffset(o); err != nil {
+			return bad("ingest.clock_offset", "%v", err)
+		}
+	}
 	if _, err := heatmap.ParseScale(c.Scale); err != nil {
 		return bad("scale", "%v", err)
 	}

@@ -281,7 +281,7 @@ func (f *finder) members(a *archive, path string) (bool, error) {
 			f.skips = append(f.skips, Skip{name, reason})
 			continue
 		}
-		in := Input{Path: name, Host: hostOf(name), Size: h.Size, Open: a.member(start, h.Size)}
+		in := Input{Path: name, Host: hostOf(name), Size: h.Size, ChangedNS: h.ModTime.UnixNano(), Open: a.member(start, h.Size)}
 		if in.Host == "" {
 			in.Host = f.o.Host
 		}

@@ -33,6 +33,8 @@ type Report struct {
 	Evidence        int64  `json:"evidence"`
 	FirstNS         int64  `json:"first_ns"` // earliest start; 0 without events and samples
 	LastNS          int64  `json:"last_ns"`  // latest completion
+
+	Clock ClockReport `json:"clock"` // of its stamps; empty if it was not read to its end
 }
 
 // add counts a chunk that is complete.

@@ -15,6 +15,7 @@ type Format struct {
 	Kind  LatencyKind // what its latencies span; KindSample for interval counters
 	Needs string      // what the reader must supply (time base, host, unit), or ""
 	Lacks string      // what it can't tell, in words
+	Clock TimeBase    // what its stamps count from, unless a log tells more (Clocked)
 
 	// Sniff says how surely head (at most SniffBytes, decompressed) is of
 	// this format: 0 no, 1 possible (a shape others share), 2 sure, 3 surer than

@@ -62,6 +62,7 @@ func groupOf(path string, members []Input) Input {
 	g := Input{Path: path, Host: members[0].Host, Members: members}
 	for _, m := range members {
 		g.Size += m.Size
+		g.ChangedNS = max(g.ChangedNS, m.ChangedNS)
 	}
 	g.Open = func() (io.ReadCloser, error) { return &chain{rest: members}, nil }
 	return g

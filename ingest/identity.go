@@ -127,3 +127,27 @@ func kindOf(head []byte) string {
 	}
 	return ""
 }
+
+// FormatOf gives the one format that claims an input, by its head; the zero
+// Format, and the problem in words, if there is none.
+func FormatOf(in Input, o Options) (Format, string) {
+	members := in.Members
+	if len(members) == 0 {
+		members = []Input{in}
+	}
+	problem := "empty"
+	for _, m := range members {
+		p, err := openPart(m, o.filled(), SniffBytes)
+		if err != nil {
+			return Format{}, err.Error()
+		}
+		var f Format
+		f, problem = Choose(bytes.TrimPrefix(p.head, bom), m.Path)
+		n := len(p.head)
+		p.close()
+		if n > 0 {
+			return f, problem
+		}
+	}
+	return Format{}, problem
+}

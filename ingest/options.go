@@ -13,11 +13,18 @@ type Options struct {
 	ReadBytes   int     `mapstructure:"read_bytes"`   // size of a read; the result does not depend on it
 	ChunkBytes  int64   `mapstructure:"chunk_bytes"`  // decompressed bytes of a chunk
 	Expand      float64 `mapstructure:"expand"`       // bound of decompressed over compressed bytes, above 1 GiB
+
+	// ClockOffset are starts and corrections of clocks, each OFFSET or GLOB=OFFSET
+	// (ParseClockOffset). ClockMtime takes, for a log with a relative clock that
+	// nothing else ties to a date, the time at which its file was last written for
+	// that of its last record.
+	ClockOffset []string `mapstructure:"clock_offset"`
+	ClockMtime  bool     `mapstructure:"clock_mtime"`
 }
 
 // DefaultOptions are the options of a run that says nothing.
 func DefaultOptions() Options {
-	return Options{Zone: "UTC", Interval: "1s", ReadBytes: 1 << 20, ChunkBytes: 64 << 20, Expand: 1000}
+	return Options{Zone: "UTC", Interval: "1s", ReadBytes: 1 << 20, ChunkBytes: 64 << 20, Expand: 1000, ClockOffset: []string{}}
 }
 
 // filled gives the options with the defaults in place of zero sizes.

@@ -45,6 +45,7 @@ type reader struct {
 	open    bool
 	roomy   bool // room was made for a whole chunk
 	loose   bool // a member of a group has ended: when it grows, later chunks change
+	dec     any  // the decoder
 }
 
 func (r *reader) read(ctx context.Context) error {
@@ -75,6 +76,7 @@ func (r *reader) read(ctx context.Context) error {
 	}
 	head := first.head[:min(len(first.head), SniffBytes)]
 	src := Source{Path: r.in.Path, ID: r.rep.ID, Head: bytes.TrimPrefix(head, bom), Host: r.host(), Options: r.o}
+	src.Options.StartNS = r.startNS()
 	r.rep.Host = src.Host
 
 	f, problem := Choose(src.Head, first.in.Path)
@@ -125,6 +127,7 @@ func (r *reader) read(ctx context.Context) error {
 		}
 		return r.problem(err)
 	}
+	r.rep.Clock = r.clockReport(f, r.dec)
 	if t := &r.rep.Tally; t.Accounted() != t.Lines {
 		return fmt.Errorf("internal: fates do not sum: %d lines, %d fates of format %s", t.Lines, t.Accounted(), f.Name)
 	}
@@ -227,6 +230,9 @@ func (r *reader) finish(final bool) error {
 	if r.in.Duplicate {
 		r.out.Batch.duplicate()
 	}
+	if r.in.Clock.shifts() {
+		r.out.Batch.shift(&r.in.Clock)
+	}
 	r.rep.add(&r.out.Batch)
 	var err error
 	if !r.in.Duplicate {
@@ -263,6 +269,7 @@ func (r *reader) serial(ctx context.Context, f Format, src *Source, c *cutter) (
 	if err != nil {
 		return nil, err
 	}
+	r.dec = dec
 	return r.inOrder(ctx, dec, dec.End, c)
 }
 
@@ -286,6 +293,7 @@ func (r *reader) parallel(ctx context.Context, f Format, src *Source, c *cutter)
 	if err != nil {
 		return nil, err
 	}
+	r.dec = dec
 	if r.workers == 1 || r.rep.HeadBytes < IdentityBytes {
 		return r.inOrder(ctx, dec, nil, c)
 	}
@@ -366,6 +374,7 @@ func (r *reader) stream(ctx context.Context, f Format, src *Source, c *cutter) (
 	if err != nil {
 		return nil, err
 	}
+	r.dec = dec
 	blocks := make(chan *block, 4)
 	wait := pump(ctx, c.stream, blocks)
 	var carry []byte

@@ -91,6 +91,7 @@ func (r *reader) records(ctx context.Context, f Format, src *Source, parts []*pa
 		return nil, err
 	}
 	src.Heads = nil
+	r.dec = dec
 	none := func() error { return nil }
 	pos := int64(0)
 	var heap merge

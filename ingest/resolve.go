@@ -20,6 +20,8 @@ type Input struct {
 	ID        string // identity by which it was known when it was shorter; "": that of its head
 	Duplicate bool   // read before, in this run or an earlier one: its lines are counted, its rows dropped
 	Size      int64  // bytes as stored; 0 if unknown
+	ChangedNS int64  // when its file was last written; 0 if unknown. Never an input of what is computed, unless asked for
+	Clock     Clock  // what is known of its clock
 	Members   []Input
 	Open      func() (io.ReadCloser, error)
 
@@ -175,7 +177,7 @@ func (f *finder) add(path string, info fs.FileInfo) error {
 		in.Host = f.o.Host
 	}
 	if info.Mode().IsRegular() {
-		in.Size = info.Size()
+		in.Size, in.ChangedNS = info.Size(), info.ModTime().UnixNano()
 		if ok, err := f.expand(in); ok || err != nil {
 			return err
 		}

@@ -45,6 +45,7 @@ type Summary struct {
 // it, relative to the SOURCE given; it must not tell of the machine.
 type Source struct {
 	Name, Format, SHA256               string
+	Clock                              string // what its stamps count from, and what ties them to dates
 	Lines                              int64
 	Events, Samples, Ticks, Evidence   int64 // rows
 	EventLines, Merged, Notes, Repeats int64 // lines by fate; Repeats: of input that was read before

@@ -10,7 +10,7 @@ import (
 type sourceView struct {
 	Name, Format, SHA, Lines, Rows, Notes, Merged, Repeats string
 	Rejects, Unpaired                                      string
-	Reasons                                                string
+	Clock, Reasons                                         string
 	Adds                                                   bool // the fates sum to the lines
 }
 
@@ -46,7 +46,7 @@ func (f *facts) provenance(p *pageView) {
 
 func newSourceView(s *Source) sourceView {
 	v := sourceView{
-		Name: label(s.Name), Format: label(s.Format), SHA: label(s.SHA256), Lines: count(s.Lines),
+		Name: label(s.Name), Format: label(s.Format), Clock: label(s.Clock), SHA: label(s.SHA256), Lines: count(s.Lines),
 		Notes: count(s.Notes), Merged: count(s.Merged), Repeats: count(s.Repeats),
 		Rejects: count(s.Rejected()), Unpaired: count(s.UnpairedLines()),
 		Reasons: reasons(s.Rejects, s.Unpaired),

@@ -134,6 +134,7 @@ type (
 	jsonInput struct {
 		Name     string           `json:"name"`
 		Format   string           `json:"format"`
+		Clock    string           `json:"clock"`
 		SHA256   string           `json:"sha256"`
 		Lines    int64            `json:"lines"`
 		Events   int64            `json:"events"`
@@ -194,7 +195,7 @@ func JSON(w io.Writer, in *Input) error {
 	}
 	for _, s := range in.Ingest.Sources {
 		doc.Inputs = append(doc.Inputs, jsonInput{
-			s.Name, s.Format, s.SHA256, s.Lines, s.Events, s.Samples, s.Ticks, s.Evidence,
+			s.Name, s.Format, s.Clock, s.SHA256, s.Lines, s.Events, s.Samples, s.Ticks, s.Evidence,
 			s.EventLines, s.Merged, s.Notes, s.Repeats, counts(s.Rejects), counts(s.Unpaired),
 		})
 	}

@@ -214,7 +214,7 @@ func made(devices, windows, sick int, seed uint64) *Input {
 	}
 	for i := range 6 {
 		in.Ingest.Sources = append(in.Ingest.Sources, Source{
-			Name: fmt.Sprintf("night/trace-%02d.blkparse.gz", i), Format: "blkparse", SHA256: fmt.Sprintf("%064x", 0x9e3779b97f4a7c15*uint64(i+1)),
+			Name: fmt.Sprintf("night/trace-%02d.blkparse.gz", i), Format: "blkparse", Clock: "relative by --clock-offset", SHA256: fmt.Sprintf("%064x", 0x9e3779b97f4a7c15*uint64(i+1)),
 			Lines: 120000, Events: 28000, EventLines: 112000, Merged: 1800, Notes: 6100,
 			Rejects: map[string]int64{"bad-time": 40, "short-line": int64(3 * i)}, Unpaired: map[string]int64{"no-complete": int64(60 - 3*i)},
 		})

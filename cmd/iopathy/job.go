@@ -112,6 +112,9 @@ func (a *app) ingest(ctx context.Context, job *local.Job, sources []string) (*lo
 		}
 		return nil, err
 	}
+	for _, w := range in.Warnings {
+		a.say("iopathy: %s", plain(w))
+	}
 	for _, r := range in.Reports {
 		switch {
 		case r.Problem != "":

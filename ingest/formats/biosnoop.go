@@ -28,6 +28,7 @@ var Biosnoop = ingest.Register(ingest.Format{
 	Doc:   "biosnoop of bcc and libbpf-tools, any options, old and new columns",
 	Kind:  ingest.KindD2C,
 	Needs: "a start (start_ns): times are seconds since the first line",
+	Clock: ingest.BaseRelative,
 	Lacks: "host, flags, queue depth, error; latencies have 10 us (bcc) or 1 us (libbpf-tools); discards look like reads in bcc's; " +
 		"parts of split requests are not seen; partitions' offsets are those on the whole disk; queue time without -Q",
 	Sniff: sniffBiosnoop,

@@ -21,6 +21,7 @@ var BiosnoopBT = ingest.Register(ingest.Format{
 	Doc:   "bpftrace biosnoop.bt, old and new columns",
 	Kind:  ingest.KindD2C,
 	Needs: "a start (start_ns): times are milliseconds since the program's start",
+	Clock: ingest.BaseRelative,
 	Lacks: "operation, size, offset, host, flags, queue time, queue depth, error; times and latencies are whole ms (0: less than one)",
 	Sniff: func(head []byte, _ string) int {
 		for line := range bytes.Lines(head) {

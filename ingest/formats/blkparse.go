@@ -15,6 +15,7 @@ var Blkparse = ingest.Register(ingest.Format{
 	Kind: ingest.KindQ2C,
 	Needs: "the epoch of the trace: its times count from the first record (start_ns; without it they stay " +
 		"relative, from 1970); the host",
+	Clock: ingest.BaseRelative,
 	Lacks: "host, device name (numbers only), queue depth, file",
 	Sniff: sniffBlkparse,
 	Lines: func(src *ingest.Source) (ingest.LinesDecoder, error) {

@@ -21,6 +21,7 @@ var Blktrace = ingest.Register(ingest.Format{
 	Doc:   "binary of blktrace(8), DEVICE.blktrace.CPU read together, and of blkparse -d",
 	Kind:  ingest.KindQ2C,
 	Needs: "the epoch of the first record where the trace holds no TIMESTAMP (start_ns; without it times stay relative, from 1970); the host",
+	Clock: ingest.BaseRelative,
 	Lacks: "host, device name (numbers only), queue depth, file; secure erase and zone operations in version 7; " +
 		"what the tracer dropped leaves no mark but halves of I/Os; after blkparse -d the time from the start to the first I/O",
 	Sniff:   sniffBlktrace,
@@ -91,6 +92,7 @@ type blktrace struct {
 	members []blkMember
 	stamp   int64 // a stamp of the trace and its epoch
 	epoch   int64
+	told    bool // the epoch is that of a TIMESTAMP
 	tasks   map[int32][]byte
 	lastPID int32
 	last    []byte    // the name of lastPID
@@ -156,13 +158,21 @@ func newBlktrace(src *ingest.Source) (*blktrace, error) {
 	case known != math.MaxInt64 && first < known-int64(time.Second):
 		// blkparse -d makes stamps count from the first record, but for that of
 		// the TIMESTAMP: when the trace began is all that it still tells.
-		d.stamp, d.epoch = first, epoch
+		d.stamp, d.epoch, d.told = first, epoch, true
 	case known != math.MaxInt64:
-		d.stamp, d.epoch = known, epoch
+		d.stamp, d.epoch, d.told = known, epoch, true
 	case first != math.MaxInt64:
 		d.stamp = first
 	}
 	return d, nil
+}
+
+// OwnClock says whether the trace told when it began.
+func (d *blktrace) OwnClock() (ingest.TimeBase, string) {
+	if d.told {
+		return ingest.BaseRelative, "its TIMESTAMP message"
+	}
+	return ingest.BaseRelative, ""
 }
 
 // Time gives the stamp of a member's next record.

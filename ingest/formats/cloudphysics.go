@@ -19,6 +19,7 @@ var CloudPhysics = ingest.Register(ingest.Format{
 	Doc:   "CloudPhysics block traces in libCacheSim's CSV (header version,time,op,size,lbn)",
 	Kind:  ingest.KindNone,
 	Needs: "a start (start_ns): times are seconds since a start that is not told",
+	Clock: ingest.BaseRelative,
 	Lacks: "latency (times are arrivals, in whole seconds), host, device (the file's name is taken), process, flags, queue depth, error",
 	Sniff: func(head []byte, _ string) int {
 		first, _, _ := bytes.Cut(head, []byte("\n"))

@@ -31,6 +31,7 @@ var Dmesg = ingest.Register(ingest.Format{
 	Doc:   "kernel log: dmesg, journalctl -k, /dev/kmsg, kernel lines of syslog",
 	Kind:  ingest.KindNone,
 	Needs: "start_ns, the time of the boot, for stamps since boot; zone of local times; for syslog the year that start_ns is in",
+	Clock: ingest.BaseBoot,
 	Lacks: "host in dmesg's own forms; latency; messages that the kernel suppressed or the ring lost: counts are lower bounds; the block size of SCSI commands",
 	Sniff: sniffDmesg,
 	Lines: func(src *ingest.Source) (ingest.LinesDecoder, error) {
@@ -106,6 +107,7 @@ type dmesg struct {
 	host     string
 	bootNS   int64 // epoch of the boot
 	anchored bool  // it is known
+	told     bool  // by a message
 	year     int   // of syslog's stamps, 0: not known
 	month    int   // of the last one
 
@@ -403,4 +405,15 @@ func (d *dmesg) event(out *ingest.Out, name string, device, msg, line []byte) dm
 	}
 	d.fact(out, name, device, msg, 1)
 	return dmesgFact
+}
+
+// OwnClock says whether the log has times, or what in it ties its stamps to them.
+func (d *dmesg) OwnClock() (ingest.TimeBase, string) {
+	switch {
+	case d.now.walled:
+		return ingest.BaseEpoch, ""
+	case d.told:
+		return ingest.BaseBoot, "its message of the clock"
+	}
+	return ingest.BaseBoot, ""
 }

@@ -332,6 +332,6 @@ func (d *dmesg) anchor(msg []byte) {
 		b = msg[from+1 : to]
 	}
 	if ns, ok := epochTime(b); ok && ns > d.now.bootNS {
-		d.bootNS, d.anchored = ns-d.now.bootNS, true
+		d.bootNS, d.anchored, d.told = ns-d.now.bootNS, true, true
 	}
 }

@@ -30,6 +30,7 @@ var FioLog = ingest.Register(ingest.Format{
 	Kind: ingest.KindApp,
 	Needs: "a start (start_ns) unless the job set log_unix_epoch; latency_unit=us for logs of fio before 2.99 " +
 		"(ns is taken unless 16 or more lines without priority all stay below 1000); format=fio-log to read clat logs or a log whose name tells no kind",
+	Clock: ingest.BaseRelative,
 	Lacks: "host, process, queue depth, error; the device is the log's prefix (fio:PREFIX), the offset is that in the file, times have 1 ms; " +
 		"averaged lines and bw, iops and histogram logs are notes",
 	Sniff: sniffFio,
@@ -249,6 +250,7 @@ type fioLog struct {
 	hist    bool
 	unitNS  int64
 	startNS int64
+	epoch   bool // the head has stamps of the epoch
 	host    string
 	device  string
 }
@@ -288,6 +290,7 @@ func openFio(src *ingest.Source) (ingest.LineDecoder, error) {
 		}
 		rows, hexes = append(rows, f), append(hexes, hex)
 		smallest = smallest && f[1] < 1000
+		d.epoch = d.epoch || f[0] >= fioEpochMS
 	}
 	if columns > 0 {
 		d.layout = fioLayoutOf(rows, hexes, columns)
@@ -357,6 +360,14 @@ func (d *fioLog) Line(line []byte, out *ingest.Out) {
 		e.Host, e.Device = out.Names.InternString(d.host), out.Names.InternString(d.device)
 	}
 	out.Event(e)
+}
+
+// OwnClock says whether the job set log_unix_epoch.
+func (d *fioLog) OwnClock() (ingest.TimeBase, string) {
+	if d.epoch {
+		return ingest.BaseEpoch, ""
+	}
+	return ingest.BaseRelative, ""
 }
 
 // odd gives a fate to a line that is no row of a per-I/O log.

@@ -15,6 +15,7 @@ var FIU = ingest.Register(ingest.Format{
 	Doc:   "FIU (IODedup, SRCMap) block traces (SNIA), columns between blanks",
 	Kind:  ingest.KindNone,
 	Needs: "a start (start_ns): times are nanoseconds since the trace began",
+	Clock: ingest.BaseRelative,
 	Lacks: "latency (times are arrivals), host, flags, queue depth, error",
 	Sniff: func(head []byte, _ string) int { return traceSure(&fiu{}, head, 2) },
 	Line: func(src *ingest.Source) (ingest.LineDecoder, error) {

@@ -20,6 +20,7 @@ var Ftrace = ingest.Register(ingest.Format{
 	Doc:   "ftrace text: trace or trace_pipe of tracefs (block and syscall events, blk tracer)",
 	Kind:  ingest.KindQ2C,
 	Needs: tpNeeds,
+	Clock: ingest.BaseBoot,
 	Lacks: tpLacks + "; lines without stamps (context-info off), the verbose latency format and clocks that count ticks (counter, x86-tsc) are rejected",
 	Sniff: func(head []byte, _ string) int {
 		if traceText(head) == traceFtrace {

@@ -15,6 +15,7 @@ var MQSim = ingest.Register(ingest.Format{
 	Doc:   "MQSim and SSDsim ASCII block traces (time device lba sectors op)",
 	Kind:  ingest.KindNone,
 	Needs: "a start (start_ns): times are nanoseconds since the trace began",
+	Clock: ingest.BaseRelative,
 	Lacks: "latency (times are arrivals), host, process, flags, queue depth, error; traces whose simulator was set to another unit than ns",
 	// Five columns of whole numbers may be anything: never sure.
 	Sniff: func(head []byte, _ string) int { return traceSure(&mqsim{}, head, 1) },

@@ -18,6 +18,7 @@ var PerfScript = ingest.Register(ingest.Format{
 	Doc:   "perf script of block:* and syscalls:* tracepoints",
 	Kind:  ingest.KindQ2C,
 	Needs: "the epoch of stamp 0 (start_ns), unless a header of perf record -k tells it; else times stay relative, from 1970; the host, unless a header tells it",
+	Clock: ingest.BaseBoot,
 	Lacks: tpLacks,
 	Sniff: sniffPerfScript,
 	Lines: func(src *ingest.Source) (ingest.LinesDecoder, error) {
@@ -55,6 +56,7 @@ func sniffPerfScript(head []byte, _ string) int {
 type perfScript struct {
 	tracepoints
 	anchored bool // the epoch of stamp 0 is known
+	told     bool // by the header
 }
 
 func (d *perfScript) End(out *ingest.Out) { d.end(out) }
@@ -251,6 +253,14 @@ func (d *perfScript) header(text []byte) {
 	_, rest, _ = bytes.Cut(rest, []byte("(TOD) = "))
 	s = blkText{b: rest}
 	if clock, ok := tpSeconds(&s); ok {
-		d.base, d.anchored = epoch-clock, true
+		d.base, d.anchored, d.told = epoch-clock, true, true
 	}
+}
+
+// OwnClock says whether the header told what the stamps count from.
+func (d *perfScript) OwnClock() (ingest.TimeBase, string) {
+	if d.told {
+		return ingest.BaseBoot, "its header"
+	}
+	return ingest.BaseBoot, ""
 }

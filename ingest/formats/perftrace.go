@@ -19,6 +19,7 @@ var PerfTrace = ingest.Register(ingest.Format{
 	Doc:   "perf trace (also -T): system calls",
 	Kind:  ingest.KindSyscall,
 	Needs: "the epoch of stamp 0 (start_ns): stamps count from the first call, with -T from boot; without it times stay relative, from 1970; the host",
+	Clock: ingest.BaseRelative,
 	Lacks: "host, device (it is syscall:COMM), queue; file unless perf saw it opened; offsets only of positional calls; calls on descriptors 0 to 2 are notes; other events (-e) are notes",
 	Sniff: sniffPerfTrace,
 	Lines: func(src *ingest.Source) (ingest.LinesDecoder, error) {

@@ -20,6 +20,7 @@ var SPC = ingest.Register(ingest.Format{
 	Doc:   "SPC trace files (UMass Financial, WebSearch): asu,lba,bytes,op,seconds",
 	Kind:  ingest.KindNone,
 	Needs: "a start (start_ns): times are seconds since the trace began",
+	Clock: ingest.BaseRelative,
 	Lacks: "latency (times are arrivals), host, process, flags, queue depth, error",
 	Sniff: sniffSPC,
 	Line: func(src *ingest.Source) (ingest.LineDecoder, error) {

@@ -331,3 +331,11 @@ func (d *strace) proc(pid int32) *straceProc {
 	}
 	return p
 }
+
+// OwnClock says what the stamps were: -r writes the time since the line before.
+func (d *strace) OwnClock() (ingest.TimeBase, string) {
+	if d.clock.sum > 0 {
+		return ingest.BaseRelative, ""
+	}
+	return ingest.BaseEpoch, ""
+}

@@ -10,6 +10,7 @@ var TraceCmd = ingest.Register(ingest.Format{
 	Doc:   "trace-cmd report (also -t, -l): block and syscalls events",
 	Kind:  ingest.KindQ2C,
 	Needs: tpNeeds,
+	Clock: ingest.BaseBoot,
 	Lacks: tpLacks + "; raw fields (-R) are rejected",
 	Sniff: func(head []byte, _ string) int {
 		if traceText(head) == traceCmd {

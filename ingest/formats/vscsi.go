@@ -27,6 +27,7 @@ var VSCSI = ingest.Register(ingest.Format{
 	Doc:    "vscsiStats and CloudPhysics binary block traces, versions 1 and 2",
 	Kind:   ingest.KindQ2C,
 	Needs:  "a start (start_ns): times are microseconds since a start that is not told",
+	Clock:  ingest.BaseRelative,
 	Lacks:  "host, device (the file's name is taken), process, flags, error; latency in version 1 (times are arrivals, kind none)",
 	Sniff:  sniffVSCSI,
 	Stream: func(src *ingest.Source) (ingest.StreamDecoder, error) { return newVSCSI(src), nil },

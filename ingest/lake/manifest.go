@@ -45,6 +45,7 @@ type Input struct {
 	Torn            bool            `json:"torn,omitempty"`
 	Problem         string          `json:"problem,omitempty"`
 	Tally           json.RawMessage `json:"tally,omitempty"`
+	Clock           json.RawMessage `json:"clock,omitempty"` // how its stamps became times
 	Parts           []Part          `json:"parts"`
 }
 

@@ -70,7 +70,10 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 			inputs[i] = replay(inputs[i])
 		}
 	}
-	inputs, names, named := sidecars(inputs)
+	inputs, beside, named, err := sidecars(inputs)
+	if err != nil {
+		return nil, err
+	}
 	skips = append(skips, named...)
 	lock, err := lake.NewLock(j.Lake)
 	if err != nil {
@@ -85,6 +88,10 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 		return nil, err
 	}
 	claims, err := j.recognise(ctx, inputs, lake.NewKnown(manifests))
+	if err != nil {
+		return nil, err
+	}
+	warnings, err := j.setClocks(inputs, claims, beside.clocks)
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +112,8 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 		}
 	}()
 	live := liveParts(manifests)
-	out := &Ingested{Skips: skips, Reports: make([]ingest.Report, len(inputs))}
-	writers, err := j.read(ctx, inputs, claims, names, live, mend, out)
+	out := &Ingested{Skips: skips, Warnings: warnings, Reports: make([]ingest.Report, len(inputs))}
+	writers, err := j.read(ctx, inputs, claims, beside.names, live, mend, out)
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +123,7 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 		}
 	}
 	j.account(out, writers, live)
+	out.Warnings = append(out.Warnings, loose(out.Reports)...)
 	if err := j.writeRejects(out.Reports, writers); err != nil {
 		return nil, err
 	}
@@ -182,6 +190,9 @@ func (j *Job) read(ctx context.Context, inputs []ingest.Input, claims []claim, n
 				defer large.Unlock()
 			}
 			w := &chunkWriter{lake: j.Lake, names: names[filepath.Dir(in.Path)], live: live[claims[i].id], only: mend.only(&claims[i])}
+			if err := j.byMtime(gctx, &in); err != nil {
+				return err
+			}
 			rep, err := ingest.Read(gctx, in, j.Config.Ingest, j.workers(), w.write)
 			if err != nil {
 				return err
@@ -315,6 +326,12 @@ func (j *Job) manifest(lock *lake.Lock, out *Ingested, claims []claim, writers [
 		if err != nil {
 			return nil, err
 		}
+		var clock json.RawMessage
+		if r.Clock.Base != "" {
+			if clock, err = json.Marshal(r.Clock); err != nil {
+				return nil, err
+			}
+		}
 		head := r.HeadBytes
 		if r.ID != r.SeenID {
 			head = claims[i].headBytes
@@ -323,6 +340,7 @@ func (j *Job) manifest(lock *lake.Lock, out *Ingested, claims []claim, writers [
 			ID: r.ID, HeadBytes: head, SeenID: r.SeenID, SeenBytes: r.HeadBytes, Path: r.Path, Format: r.Format,
 			Bytes: r.Bytes, CompressedBytes: r.CompressedBytes, Chunks: int64(r.Chunks), Tally: tally, Parts: writers[i].parts,
 			Problem: r.Problem, Torn: r.Torn != "", FirstNS: r.FirstNS, LastNS: r.LastNS,
+			Clock: clock,
 		})
 	}
 	return lock.StageManifest(m)
@@ -361,6 +379,11 @@ func (j *Job) IngestedBefore() (*Ingested, error) {
 				return nil, fmt.Errorf("manifest's tally of input %s: %w", in.ID, err)
 			}
 		}
+		if len(in.Clock) > 0 {
+			if err := json.Unmarshal(in.Clock, &r.Clock); err != nil {
+				return nil, fmt.Errorf("manifest's clock of input %s: %w", in.ID, err)
+			}
+		}
 		if len(in.Parts) > 0 {
 			out.Parts += int64(len(live[in.ID]))
 			for path, p := range live[in.ID] {
@@ -379,5 +402,6 @@ func (j *Job) IngestedBefore() (*Ingested, error) {
 		out.Reports = append(out.Reports, r)
 	}
 	j.sum(out)
+	out.Warnings = loose(out.Reports)
 	return out, nil
 }

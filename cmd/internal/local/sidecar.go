@@ -17,31 +17,47 @@ const sidecarBytes = 64 << 10
 // deviceNames maps "dev:MAJ:MIN" to a kernel name.
 type deviceNames map[string]string
 
-// sidecars takes the files that name devices (/proc/partitions, lsblk) out of
-// the inputs: they name the devices of the logs in their folder.
-func sidecars(inputs []ingest.Input) (logs []ingest.Input, names map[string]deviceNames, skips []ingest.Skip) {
-	names = map[string]deviceNames{}
-	for _, in := range inputs {
-		if in.Path != "-" && in.Size <= sidecarBytes {
-			if found := namesIn(in); len(found) > 0 {
-				dir := filepath.Dir(in.Path)
-				if names[dir] == nil {
-					names[dir] = deviceNames{}
-				}
-				for k, v := range found {
-					names[dir][k] = v
-				}
-				skips = append(skips, ingest.Skip{Path: in.Path, Reason: "names the devices of its folder"})
-				continue
-			}
-		}
-		logs = append(logs, in)
-	}
-	return logs, names, skips
+// besides is what files beside the logs tell of them, by folder.
+type besides struct {
+	names  map[string]deviceNames
+	clocks clockFiles
 }
 
-// namesIn reads the names that a file gives, nil if it is none of the two.
-func namesIn(in ingest.Input) deviceNames {
+// sidecars takes the files that name devices (/proc/partitions, lsblk) or tell of
+// clocks out of the inputs: they are of the logs in their folder.
+func sidecars(inputs []ingest.Input) (logs []ingest.Input, b besides, skips []ingest.Skip, err error) {
+	b = besides{names: map[string]deviceNames{}, clocks: newClockFiles()}
+	for _, in := range inputs {
+		if in.Path == "-" || in.Size > sidecarBytes {
+			logs = append(logs, in)
+			continue
+		}
+		data := wholeOf(in)
+		dir := filepath.Dir(in.Path)
+		if found := namesIn(data); len(found) > 0 {
+			if b.names[dir] == nil {
+				b.names[dir] = deviceNames{}
+			}
+			for k, v := range found {
+				b.names[dir][k] = v
+			}
+			skips = append(skips, ingest.Skip{Path: in.Path, Reason: "names the devices of its folder"})
+			continue
+		}
+		switch ok, err := b.clocks.take(in.Path, data); {
+		case err != nil:
+			return nil, b, nil, err
+		case ok:
+			skips = append(skips, ingest.Skip{Path: in.Path, Reason: "tells of the clock of logs beside it"})
+		default:
+			logs = append(logs, in)
+		}
+	}
+	return logs, b, skips, nil
+}
+
+// wholeOf reads a small input; nil if that fails.
+func wholeOf(in ingest.Input) []byte {
 	f, err := in.Open()
 	if err != nil {
 		return nil
@@ -51,6 +67,11 @@ func namesIn(in ingest.Input) deviceNames {
 	if err != nil {
 		return nil
 	}
+	return data
+}
+
+// namesIn reads the names that a file gives, nil if it is none of the two.
+func namesIn(data []byte) deviceNames {
 	lines := bytes.Split(data, []byte("\n"))
 	head := strings.Fields(string(lines[0]))
 	switch {

@@ -24,7 +24,11 @@ func TestSidecars(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	logs, names, skips := sidecars(inputs)
+	logs, b, skips, err := sidecars(inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := b.names
 	if len(logs) != 1 || filepath.Base(logs[0].Path) != "trace.log" || len(skips) != 2 {
 		t.Errorf("logs %v, skips %v", logs, skips)
 	}

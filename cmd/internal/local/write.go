@@ -14,6 +14,7 @@ import (
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/configs"
 	"github.com/iopathy/iopathy/heatmap"
+	"github.com/iopathy/iopathy/ingest"
 	"github.com/iopathy/iopathy/ingest/lake"
 	"github.com/iopathy/iopathy/reports"
 )
@@ -82,7 +83,7 @@ func writeLabels(path string, input *reports.Input) error {
 
 // unsaid are the settings that differ between machines and runs of the same
 // input, or tell where things lie: the report says nothing of them.
-var unsaid = []string{"sources", "lake", "out", "inventory", "workers", "output", "fail_on", "catalogue", "model", "report.echarts_js", "ingest.read_bytes"}
+var unsaid = []string{"sources", "lake", "out", "inventory", "workers", "output", "fail_on", "catalogue", "model", "report.echarts_js", "ingest.read_bytes", "ingest.clock_offset"}
 
 // always are the settings that the report tells even when they are the default.
 var always = []string{"window", "tick", "seed", "scale", "max_rejects", "cluster.k", "ingest.zone", "ingest.interval"}
@@ -111,7 +112,7 @@ func summary(in *Ingested) reports.Summary {
 	for i := range in.Reports {
 		r := &in.Reports[i]
 		s.Sources = append(s.Sources, reports.Source{
-			Name: filepath.Base(r.Path), Format: r.Format, SHA256: r.ID,
+			Name: filepath.Base(r.Path), Format: r.Format, SHA256: r.ID, Clock: clockWords(r.Clock),
 			Lines: r.Tally.Lines, Events: r.Events, Samples: r.Samples, Evidence: r.Evidence,
 			EventLines: r.Tally.Event, Merged: r.Tally.Merged, Notes: r.Tally.Notes, Repeats: r.Tally.Duplicate,
 			Rejects: r.Tally.Rejects, Unpaired: r.Tally.Unpaired,
@@ -129,6 +130,14 @@ func summary(in *Ingested) reports.Summary {
 	slices.Sort(s.Problems)
 	s.Problems = append(s.Problems, in.Warnings...)
 	return s
+}
+
+// clockWords says how the stamps of an input became times.
+func clockWords(c ingest.ClockReport) string {
+	if c.Base == "" {
+		return "" // it was not read, or by a version that did not tell
+	}
+	return c.String()
 }
 
 // IsSourceError tells an error in the words of the command line (a SOURCE that
