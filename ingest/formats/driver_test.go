@@ -383,30 +383,3 @@ func FuzzFormats(f *testing.F) {
 		}
 	})
 }
-
-// BenchmarkFormats reads the cleanest log of each format, repeated to 8 MB.
-// -cpu 1 gives the speed of one core, reading and decoding together.
-func BenchmarkFormats(b *testing.B) {
-	best := make(map[string]sample)
-	share := make(map[string]float64)
-	for _, s := range shelf(b) {
-		rep := read(b, s, 1, nil).rep
-		if v := float64(rep.Events+rep.Samples) / float64(max(rep.Tally.Lines, 1)); best[s.format.Name].data == nil || v > share[s.format.Name] {
-			best[s.format.Name], share[s.format.Name] = s, v
-		}
-	}
-	for _, f := range ingest.Formats() {
-		s := best[f.Name]
-		if len(s.data) == 0 {
-			continue
-		}
-		b.Run("format="+f.Name, func(b *testing.B) {
-			s.data = bytes.Repeat(s.data, 1+8_000_000/len(s.data))
-			b.SetBytes(int64(len(s.data)))
-			b.ReportAllocs()
-			for range b.N {
-				read(b, s, 1, func(*ingest.Chunk) {})
-			}
-		})
-	}
-}
