@@ -6,6 +6,7 @@ import (
 )
 
 const (
+	bytes8x20 = 0x2020202020202020
 	bytes8x30 = 0x3030303030303030
 	bytes8x7f = 0x7f7f7f7f7f7f7f7f
 	bytes8x76 = 0x7676767676767676
@@ -20,10 +21,23 @@ func load8(b []byte, i int) uint64 {
 	if i+8 <= len(b) {
 		return binary.LittleEndian.Uint64(b[i:])
 	}
-	var x uint64
-	if len(b) >= 8 && i < len(b) {
-		return binary.LittleEndian.Uint64(b[len(b)-8:]) >> (8 * uint(i+8-len(b)))
+	return load8End(b, i)
+}
+
+// load8End is load8 near the end. A line stands in a block, so that there is
+// nearly always memory behind it to load and to cut off.
+func load8End(b []byte, i int) uint64 {
+	n := len(b) - i
+	if n <= 0 {
+		return 0
 	}
+	if i+8 <= cap(b) {
+		return binary.LittleEndian.Uint64(b[i:i+8]) & (1<<(8*uint(n)&63) - 1)
+	}
+	if len(b) >= 8 {
+		return binary.LittleEndian.Uint64(b[len(b)-8:]) >> (8 * uint(8-n) & 63)
+	}
+	var x uint64
 	for k := i; k < len(b); k++ {
 		x |= uint64(b[k]) << (8 * uint(k-i))
 	}

@@ -88,7 +88,9 @@ func ioHeader(tok [][]byte, dst []ioColumn) (cols []ioColumn, known int, last bo
 // plainLine takes the line end, colours and a mail's quote marks off a line. esc
 // is a buffer for lines with colours.
 func plainLine(line []byte, esc *[]byte) []byte {
-	line = bytes.TrimRight(line, "\r\n")
+	for n := len(line); n > 0 && (line[n-1] == '\r' || line[n-1] == '\n'); n-- {
+		line = line[:n-1]
+	}
 	if bytes.IndexByte(line, 0x1b) >= 0 {
 		b := (*esc)[:0]
 		for i := 0; i < len(line); i++ {
@@ -345,7 +347,7 @@ func (d *iostatText) row(values [][]byte, name []byte, group bool, lines int64, 
 	if d.reports.first() {
 		r.text = bytes.Clone(text[:min(len(text), ingest.RejectTextBytes)])
 	}
-	d.reports.add(*r, out)
+	d.reports.add(r, out)
 }
 
 func (d *iostatText) End(out *ingest.Out) {

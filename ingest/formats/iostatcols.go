@@ -1,7 +1,9 @@
 package formats
 
 import (
+	"bytes"
 	"math"
+	"math/bits"
 
 	"github.com/iopathy/iopathy/ingest"
 )
@@ -105,10 +107,38 @@ var ioScales = map[byte]float64{'s': 512, 'B': 1, 'k': 1 << 10, 'M': 1 << 20, 'G
 // ioPow10 are the powers of ten that a float64 holds exactly and that printed numbers need.
 var ioPow10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
 
+// ioHalves are the halves of a last digit by the number of decimals.
+var ioHalves = [...]float64{0.5, 0.5 / 1e1, 0.5 / 1e2, 0.5 / 1e3, 0.5 / 1e4, 0.5 / 1e5, 0.5 / 1e6, 0.5 / 1e7, 0.5 / 1e8, 0.5 / 1e9}
+
 // parseIOValue reads a number as iostat prints it in any locale: decimal point
 // or comma, at most one, with a suffix of --human in place of the column's unit
 // or a percent sign. The reason is "" if it is one.
 func parseIOValue(tok []byte, c ioColumn) (ioValue, string) {
+	// Nearly all are digits, a point, digits, and no more than eight bytes.
+	if n := len(tok); n <= 8 {
+		y := load8(tok, 0) ^ bytes8x30
+		at := leading(y)
+		decimals := 0
+		if at > 0 && at < n && (tok[at] == '.' || tok[at] == ',') {
+			behind := 8 * uint(at)
+			y = y&(1<<behind-1) | y>>8>>(behind&63)<<(behind&63) // without the point
+			n--
+			decimals = n - at
+			at = leading(y)
+		}
+		if n > 0 && at >= n {
+			x := ioValue{v: float64(joined(y, n)) / ioPow10[decimals] * c.unit, half: ioHalves[decimals] * c.unit}
+			if x.v > ioCeilings[c.field] {
+				return ioValue{}, "impossible"
+			}
+			return x, ""
+		}
+	}
+	return parseIOText(tok, c)
+}
+
+// parseIOText is parseIOValue for numbers of any length, and for what is none.
+func parseIOText(tok []byte, c ioColumn) (ioValue, string) {
 	var mant uint64
 	decimals, point, digits := 0, false, 0
 	i := 0
@@ -149,30 +179,34 @@ func parseIOValue(tok []byte, c ioColumn) (ioValue, string) {
 	}
 	p := ioPow10[decimals]
 	x := ioValue{v: float64(mant) / p * unit, half: 0.5 / p * unit}
-	if x.v > ioCeiling(c.field) {
+	if x.v > ioCeilings[c.field] {
 		return ioValue{}, "impossible"
 	}
 	return x, ""
 }
 
-// ioCeiling bounds what a field can be: what lies above comes from counters that
+// ioCeilings bound what a field can be: what lies above comes from counters that
 // were reset while old versions subtracted them (await 4294967.29), or from torn
 // lines. 1e9 I/Os/s, 1 EB/s and a mean of ten hours are beyond any device.
-func ioCeiling(f ioField) float64 {
-	switch {
-	case f <= ioDiscardMerges:
-		return 1e9
-	case f <= ioTotalBytes:
-		return 1e18
-	case f <= ioTotalAwait:
-		return 4_000_000
-	case f == ioQueue:
-		return 1e9
-	case f == ioUtil:
-		return 10_000
+var ioCeilings = func() (top [ioFields + 1]float64) {
+	for f := range ioField(len(top)) {
+		switch {
+		case f <= ioDiscardMerges:
+			top[f] = 1e9
+		case f <= ioTotalBytes:
+			top[f] = 1e18
+		case f <= ioTotalAwait:
+			top[f] = 4_000_000
+		case f == ioQueue:
+			top[f] = 1e9
+		case f == ioUtil:
+			top[f] = 10_000
+		default:
+			top[f] = math.MaxInt64 / 2
+		}
 	}
-	return math.MaxInt64 / 2
-}
+	return top
+}()
 
 // zero says that nothing happened: every rate, time and share is 0.
 func (r *ioRow) zero() bool {
@@ -188,9 +222,9 @@ func (r *ioRow) zero() bool {
 // hundredths of a second. exact says that the counters of the report come out
 // whole over it; then sectors and milliseconds, which the kernel counts in whole
 // numbers, are taken as such wherever the printed digits suffice.
-func (r *ioRow) sample(cs int64, exact bool) ingest.Sample {
+func (r *ioRow) sample(s *ingest.Sample, cs int64, exact bool) {
 	t := float64(cs) / 100
-	s := ingest.NewSample()
+	*s = ingest.NewSample()
 	s.IntervalNS = cs * 1e7
 	count := func(f ioField) int64 {
 		if !r.values[f].known() {
@@ -257,7 +291,6 @@ func (r *ioRow) sample(cs int64, exact bool) ingest.Sample {
 		}
 		s.BusyNS = min(whole(ms*1e6), s.IntervalNS)
 	}
-	return s
 }
 
 // whole rounds to the nearest integer; what no int64 holds is cut.
@@ -267,6 +300,47 @@ func whole(x float64) int64 { return int64(math.Round(min(x, math.MaxInt64/2))) 
 // keep the capacity of line (see offsetOf).
 func cutFields(line []byte, dst [][]byte) [][]byte {
 	dst = dst[:0]
+	if bytes.IndexByte(line, '\t') >= 0 {
+		return cutBlanks(line, dst)
+	}
+	begin, out := 0, ^uint64(0) // out: the byte before stood outside of fields
+	for base := 0; base < len(line); base += 64 {
+		var blank uint64 // a bit for each of 64 bytes
+		for k := 0; k < 64 && base+k < len(line); k += 8 {
+			blank |= eights(load8(line, base+k), bytes8x20) << uint(k)
+		}
+		if left := len(line) - base; left < 64 {
+			blank |= ^uint64(0) << uint(left)
+		}
+		// Where a field begins or ends, by turns.
+		for edges := blank ^ (blank<<1 | out&1); edges != 0; edges &= edges - 1 {
+			at := base + bits.TrailingZeros64(edges)
+			if blank>>uint(at-base)&1 == 0 {
+				if len(dst) == cap(dst) {
+					return dst
+				}
+				begin = at
+				continue
+			}
+			dst = append(dst, line[begin:at])
+		}
+		out = blank >> 63
+	}
+	if out&1 == 0 && len(line) > 0 {
+		dst = append(dst, line[begin:])
+	}
+	return dst
+}
+
+// eights gives a bit for each of eight bytes that is that of same.
+func eights(x, same uint64) uint64 {
+	x ^= same
+	other := (x&bytes8x7f + bytes8x7f | x) & bytes8x80
+	return (other ^ bytes8x80) >> 7 * 0x0102040810204080 >> 56
+}
+
+// cutBlanks is cutFields for lines with tabs.
+func cutBlanks(line []byte, dst [][]byte) [][]byte {
 	for i := 0; len(dst) < cap(dst); {
 		for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
 			i++

@@ -145,6 +145,12 @@ func jitter(period int64) int64 { return 4 + period/200 }
 
 // ratesOf gathers the distinct rates of a report that must come out whole.
 func (p *ioReports) ratesOf(r *ioReport) []ioRate {
+	p.rates = distinct(p.gather(r))
+	return p.rates
+}
+
+// gather is ratesOf without an order, and with what repeats.
+func (p *ioReports) gather(r *ioReport) []ioRate {
 	rates := p.rates[:0]
 	for i := range r.rows {
 		row := &r.rows[i]
@@ -166,6 +172,12 @@ func (p *ioReports) ratesOf(r *ioReport) []ioRate {
 			break
 		}
 	}
+	p.rates = rates
+	return rates
+}
+
+// distinct sorts rates, those of I/Os first, and drops what repeats.
+func distinct(rates []ioRate) []ioRate {
 	slices.SortFunc(rates, func(a, b ioRate) int {
 		switch {
 		case a.ios != b.ios && a.ios:
@@ -179,9 +191,7 @@ func (p *ioReports) ratesOf(r *ioReport) []ioRate {
 		}
 		return 0
 	})
-	rates = slices.CompactFunc(rates, func(a, b ioRate) bool { return a.ios == b.ios && a.x == b.x })
-	p.rates = rates
-	return rates
+	return slices.CompactFunc(rates, func(a, b ioRate) bool { return a.ios == b.ios && a.x == b.x })
 }
 
 // wholeOver says whether all rates are whole numbers over cs hundredths of a
@@ -264,7 +274,7 @@ func (p *ioReports) interval(r *ioReport) (cs int64, exact bool) {
 	}
 	lo, hi = max(lo, period-200, 1), min(hi, period+200)
 	period = max(period, 1)
-	rates := p.ratesOf(r)
+	rates, sorted := p.gather(r), false
 	tried := 0.0
 	for k := int64(0); period+k <= hi || period-k >= lo; k++ {
 		for _, c := range [2]int64{period + k, period - k} {
@@ -272,7 +282,16 @@ func (p *ioReports) interval(r *ioReport) (cs int64, exact bool) {
 				continue
 			}
 			tried++
-			if wholeOver(rates, c) && (k <= 1+period/100 || chanceOver(rates, c)*tried < 0.01) {
+			if !wholeOver(rates, c) {
+				continue
+			}
+			if k <= 1+period/100 {
+				return c, true
+			}
+			if !sorted {
+				rates, sorted = distinct(rates), true
+			}
+			if chanceOver(rates, c)*tried < 0.01 {
 				return c, true
 			}
 		}

@@ -249,7 +249,7 @@ func (d *iostatJSON) endRow(reason string, at int64, out *ingest.Out) {
 	if reason != "" || d.reports.first() {
 		d.row.text = fmt.Appendf(nil, `"disk_device": %.150q`, d.row.device)
 	}
-	d.reports.add(d.row, out)
+	d.reports.add(&d.row, out)
 }
 
 func (d *iostatJSON) endLine(out *ingest.Out) {

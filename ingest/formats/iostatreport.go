@@ -44,6 +44,7 @@ type ioReports struct {
 	account       func(out *ingest.Out, r *ioRow, f ingest.Fate, reason string)
 
 	names    map[string]string
+	near     [64]string // by slot: those of the last rows
 	begun    bool
 	cur      ioReport
 	held     []ioReport // until the period is known
@@ -53,6 +54,7 @@ type ioReports struct {
 	hasPrev  bool
 	shorter  int64 // a difference of stamps below the period, seen once
 	rates    []ioRate
+	spare    []ioRow // memory of a report that is settled
 }
 
 // The bounds of what is kept while the period is not known, and of one report.
@@ -90,8 +92,8 @@ func (p *ioReports) run(host string, out *ingest.Out) {
 // open makes sure that a report is open.
 func (p *ioReports) open() {
 	if !p.cur.opened {
-		p.cur = ioReport{opened: true, first: !p.begun}
-		p.begun = true
+		p.cur = ioReport{opened: true, first: !p.begun, rows: p.spare}
+		p.spare, p.begun = nil, true
 	}
 }
 
@@ -120,17 +122,30 @@ func (p *ioReports) header(fields uint64, out *ingest.Out) {
 	p.cur.seen |= fields
 }
 
-// add puts a row into the open report.
-func (p *ioReports) add(r ioRow, out *ingest.Out) {
+// slot adds an empty row to the open report, to be filled in its place.
+func (p *ioReports) slot(out *ingest.Out) *ioRow {
 	if len(p.cur.rows) >= rowsBound { // a report without end is settled in pieces
 		next := p.cur
-		next.rows = nil
 		p.close(out)
+		next.rows, p.spare = p.spare, nil
 		p.cur = next
 	}
 	p.open()
-	p.cur.rows = append(p.cur.rows, r)
+	n := len(p.cur.rows)
+	if n < cap(p.cur.rows) {
+		p.cur.rows = p.cur.rows[:n+1]
+		p.cur.rows[n] = ioRow{}
+	} else {
+		p.cur.rows = append(p.cur.rows, ioRow{})
+	}
+	return &p.cur.rows[n]
 }
+
+// unslot takes the last row away.
+func (p *ioReports) unslot() { p.cur.rows = p.cur.rows[:len(p.cur.rows)-1] }
+
+// add puts a row into the open report.
+func (p *ioReports) add(r *ioRow, out *ingest.Out) { *p.slot(out) = *r }
 
 // first says that a row added now stands in a first report, so that its line
 // may be rejected later.
@@ -143,6 +158,17 @@ func (p *ioReports) first() bool {
 
 // name gives a device name that is shared between rows.
 func (p *ioReports) name(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	near := &p.near[(uint(b[len(b)-1])+7*uint(len(b)))%64]
+	if *near != string(b) {
+		*near = p.known(b)
+	}
+	return *near
+}
+
+func (p *ioReports) known(b []byte) string {
 	if s, ok := p.names[string(b)]; ok {
 		return s
 	}
@@ -163,6 +189,7 @@ func (p *ioReports) close(out *ingest.Out) {
 	p.cur = ioReport{}
 	if p.period > 0 {
 		p.settle(&r, out)
+		p.spare = r.rows[:0]
 		return
 	}
 	p.held = append(p.held, r)
@@ -184,6 +211,7 @@ func (p *ioReports) flush(out *ingest.Out) {
 func (p *ioReports) release(out *ingest.Out) {
 	for i := range p.held {
 		p.settle(&p.held[i], out)
+		p.spare = p.held[i].rows[:0]
 	}
 	p.held, p.heldRows = nil, 0
 }
@@ -214,10 +242,11 @@ func (p *ioReports) settle(r *ioReport, out *ingest.Out) {
 		case boot:
 			p.account(out, row, ingest.FateRejected, "since-boot")
 		default:
-			s := row.sample(cs, exact)
+			out.Samples = append(out.Samples, ingest.Sample{})
+			s := &out.Samples[len(out.Samples)-1]
+			row.sample(s, cs, exact)
 			s.TimeNS, s.Position = p.clockNS, row.position
 			s.Host, s.Device = out.Names.InternString(host), out.Names.InternString(row.device)
-			out.Samples = append(out.Samples, s)
 			p.account(out, row, ingest.FateEvent, "")
 		}
 	}

@@ -207,7 +207,6 @@ func (d *sadfCSV) at(host []byte, seconds, ns int64, out *ingest.Out) {
 	if d.begun && ns == d.stampNS && seconds == d.second && bytes.Equal(host, d.host) {
 		return
 	}
-	rows := d.reports.cur.rows[:0]
 	d.reports.close(out)
 	if d.reports.host == "" || !bytes.Equal(host, d.host) {
 		d.host = append(d.host[:0], host...)
@@ -216,7 +215,6 @@ func (d *sadfCSV) at(host []byte, seconds, ns int64, out *ingest.Out) {
 	d.begun, d.second, d.stampNS = true, seconds, ns
 	d.reports.period, d.reports.hasPrev = max(100*seconds, 1), false
 	d.reports.stamp(ns, out)
-	d.reports.cur.rows = rows
 }
 
 // deviceLine reads a line of the table of devices.
@@ -286,7 +284,7 @@ func (d *sadfCSV) metricLine(f [][]byte, seconds, ns int64, line []byte, out *in
 func (d *sadfCSV) endRow(out *ingest.Out) {
 	if d.open {
 		d.open = false
-		d.reports.add(d.row, out)
+		d.reports.add(&d.row, out)
 	}
 }
 

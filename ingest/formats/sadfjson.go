@@ -205,7 +205,7 @@ func (d *sadfJSON) endRow(reason string, at int64, out *ingest.Out) {
 			return
 		}
 	}
-	d.reports.add(d.row, out)
+	d.reports.add(&d.row, out)
 }
 
 func (d *sadfJSON) End(out *ingest.Out) {

@@ -179,7 +179,7 @@ func (d *sarText) Line(line []byte, out *ingest.Out) {
 		if header {
 			d.spare, d.cols, d.last = d.cols, cols, last
 			if ok && (!d.stamped || ns != d.lastNS) {
-				d.reports.next(ns, out) // without rows: where the first interval begins
+				d.reports.stamp(ns, out) // without rows: where the first interval begins
 				d.lastNS, d.stamped = ns, true
 			}
 		}
@@ -254,7 +254,7 @@ func (d *sarText) row(line []byte, tok [][]byte, ns int64, text []byte, out *ing
 		values, name = tok[1:], tok[0]
 	}
 	if !d.stamped || ns != d.lastNS || !d.reports.cur.opened || d.reports.cur.stampNS != ns {
-		d.reports.next(ns, out)
+		d.reports.stamp(ns, out)
 		d.lastNS, d.stamped = ns, true
 	}
 	r := d.reports.slot(out)
@@ -266,33 +266,6 @@ func (d *sarText) row(line []byte, tok [][]byte, ns int64, text []byte, out *ing
 	d.device = sarDevice(name, d.device[:0])
 	r.device, r.lines, r.position, r.lineno = d.reports.name(d.device), 1, out.Position, out.Lineno
 }
-
-// next begins the report of a stamp, in the memory of the last one if that is
-// settled.
-func (p *ioReports) next(ns int64, out *ingest.Out) {
-	rows := p.cur.rows[:0]
-	if p.period == 0 {
-		rows = nil
-	}
-	p.stamp(ns, out)
-	p.cur.rows = rows
-}
-
-// slot adds an empty row, to be filled in its place.
-func (p *ioReports) slot(out *ingest.Out) *ioRow {
-	if len(p.cur.rows) >= rowsBound || !p.cur.opened {
-		p.add(ioRow{}, out)
-	} else if n := len(p.cur.rows); n < cap(p.cur.rows) {
-		p.cur.rows = p.cur.rows[:n+1]
-		p.cur.rows[n] = ioRow{}
-	} else {
-		p.cur.rows = append(p.cur.rows, ioRow{})
-	}
-	return &p.cur.rows[len(p.cur.rows)-1]
-}
-
-// unslot takes the last row away.
-func (p *ioReports) unslot() { p.cur.rows = p.cur.rows[:len(p.cur.rows)-1] }
 
 // sarValues reads the values of a row; the reason is "" if all are numbers.
 func sarValues(r *ioRow, values [][]byte, cols []ioColumn) string {

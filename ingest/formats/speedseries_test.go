@@ -14,6 +14,10 @@ func eachDevice(line func(d int)) {
 	}
 }
 
+// interval is that of a report, in seconds: whole hundredths about a second, as
+// sysstat counts it, so that rates have two decimals of all kinds.
+func interval(w *logText) float64 { return float64(100+w.n(4)) / 100 }
+
 // speedSeries are series of counters and rates, and evidence.
 func speedSeries() []speedLog {
 	const iostatHead = "Linux 5.14.0-70.el9.x86_64 (n07) \t2026-11-29 \t_x86_64_\t(8 CPU)\n\n"
@@ -32,59 +36,73 @@ func speedSeries() []speedLog {
 			})
 		}},
 		{format: Iostat, shape: "x", head: iostatHead, part: func(w *logText, i int) {
+			t := interval(w)
 			w.f("2026-11-29T%s+0000\navg-cpu:  %%user   %%nice %%system %%iowait  %%steal   %%idle\n           5.14    0.00    1.22    0.87    0.00   92.77\n\n", dayTime(i))
 			w.f("Device         r/s   rkB/s  rrqm/s   %%rrqm r_await rareq-sz     w/s   wkB/s  wrqm/s   %%wrqm w_await wareq-sz     d/s   dkB/s  drqm/s   %%drqm d_await dareq-sz     f/s f_await  aqu-sz   %%util\n")
 			eachDevice(func(d int) {
-				r, v := w.n(900), w.n(300)
-				w.f("sd%c        %7d.00 %7d.00    0.00    0.00    0.%02d     4.00 %7d.00 %7d.00    0.00    0.00    2.%02d    16.00    0.00    0.00    0.00    0.00    0.00     0.00    3.00    0.67    0.%02d   %2d.%02d\n",
-					'a'+d, r, 4*r, w.n(100), v, 16*v, w.n(100), w.n(100), w.n(100), w.n(100))
+				r, v := float64(w.n(900))/t, float64(w.n(300))/t
+				w.f("sd%c        %7.2f %7.2f    0.00    0.00    0.%02d     4.00 %7.2f %7.2f    0.00    0.00    2.%02d    16.00    0.00    0.00    0.00    0.00    0.00     0.00 %7.2f    0.67    0.%02d   %2d.%02d\n",
+					'a'+d, r, 4*r, w.n(100), v, 16*v, w.n(100), 3/t, w.n(100), w.n(100), w.n(100))
 			})
 			w.WriteString("\n")
 		}},
 		{format: Iostat, shape: "d", head: iostatHead, part: func(w *logText, i int) {
+			t := interval(w)
 			w.f("2026-11-29T%s+0000\nDevice             tps    kB_read/s    kB_wrtn/s    kB_dscd/s    kB_read    kB_wrtn    kB_dscd\n", dayTime(i))
 			eachDevice(func(d int) {
 				r, v := w.n(900), w.n(300)
-				w.f("nvme%dn1      %8d.00 %11d.00 %12d.00         0.00 %10d %10d          0\n", d, r+v, 4*r, 16*v, 4*r, 16*v)
+				w.f("nvme%dn1      %8.2f %11.2f %12.2f         0.00 %10d %10d          0\n", d, float64(r+v)/t, float64(4*r)/t, float64(16*v)/t, 4*r, 16*v)
 			})
 			w.WriteString("\n")
 		}},
 		{format: IostatJSON, head: "{\"sysstat\": {\n\t\"hosts\": [\n\t\t{\n\t\t\t\"nodename\": \"n07\",\n\t\t\t\"sysname\": \"Linux\",\n\t\t\t\"release\": \"6.1\",\n\t\t\t\"machine\": \"x86_64\",\n\t\t\t\"number-of-cpus\": 8,\n\t\t\t\"date\": \"2026-11-29\",\n\t\t\t\"statistics\": [\n", part: func(w *logText, i int) {
+			t := interval(w)
 			if i > 0 {
 				w.WriteString(",\n")
 			}
 			w.f("\t\t\t\t{\n\t\t\t\t\t\"timestamp\": \"2026-11-29T%s+0000\",\n\t\t\t\t\t\"avg-cpu\":  {\"user\": 1.00, \"nice\": 0.00, \"system\": 0.40, \"iowait\": 0.10, \"steal\": 0.00, \"idle\": 98.50},\n\t\t\t\t\t\"disk\": [\n", dayTime(i))
 			eachDevice(func(d int) {
-				r, v := w.n(900), w.n(300)
-				w.f("\t\t\t\t\t\t{\"disk_device\": \"sd%c\", \"r/s\": %d.00, \"w/s\": %d.00, \"d/s\": 0.00, \"f/s\": 3.00, \"rkB/s\": %d.00, \"wkB/s\": %d.00, \"dkB/s\": 0.00, \"rrqm/s\": 0.00, \"wrqm/s\": 0.00, \"drqm/s\": 0.00, \"rrqm\": 0.00, \"wrqm\": 0.00, \"drqm\": 0.00, \"r_await\": 0.%02d, \"w_await\": 2.%02d, \"d_await\": 0.00, \"f_await\": 0.67, \"rareq-sz\": 4.00, \"wareq-sz\": 16.00, \"dareq-sz\": 0.00, \"aqu-sz\": 0.%02d, \"util\": %d.90}%s\n",
+				r, v := float64(w.n(900))/t, float64(w.n(300))/t
+				w.f("\t\t\t\t\t\t{\"disk_device\": \"sd%c\", \"r/s\": %.2f, \"w/s\": %.2f, \"d/s\": 0.00, \"f/s\": 0.00, \"rkB/s\": %.2f, \"wkB/s\": %.2f, \"dkB/s\": 0.00, \"rrqm/s\": 0.00, \"wrqm/s\": 0.00, \"drqm/s\": 0.00, \"rrqm\": 0.00, \"wrqm\": 0.00, \"drqm\": 0.00, \"r_await\": 0.%02d, \"w_await\": 2.%02d, \"d_await\": 0.00, \"f_await\": 0.67, \"rareq-sz\": 4.00, \"wareq-sz\": 16.00, \"dareq-sz\": 0.00, \"aqu-sz\": 0.%02d, \"util\": %d.90}%s\n",
 					'a'+d, r, v, 4*r, 16*v, w.n(100), w.n(100), w.n(100), w.n(100), commaUnless(d == speedDevices-1))
 			})
 			w.WriteString("\t\t\t\t\t]\n\t\t\t\t}")
 		}, foot: "\n\t\t\t]\n\t\t}\n\t]\n}}\n"},
 		{format: Sar, head: "Linux 6.1.0 (vm) \t2026-11-29 \t_x86_64_\t(2 CPU)\n\n", part: func(w *logText, i int) {
+			t := interval(w)
 			if i%20 == 0 {
 				w.f("\n%s          tps     rkB/s     wkB/s     dkB/s   areq-sz    aqu-sz     await     %%util DEV\n", dayTime(i))
 			}
 			eachDevice(func(d int) {
-				w.f("%s %9d.00 %6d.00      0.00      0.00      4.00      0.%02d      0.37     %2d.80 loop%d\n", dayTime(i+1), 100+i%150, 4*(100+i%150), w.n(100), w.n(100), d)
+				n := float64(w.n(900)) / t
+				w.f("%s %12.2f %9.2f      0.00      0.00      4.00      0.%02d      0.37     %2d.80 loop%d\n", dayTime(i+1), n, 4*n, w.n(100), w.n(100), d)
 			})
 		}},
 		{format: SadfCSV, shape: "d", head: "# hostname;interval;timestamp;DEV;tps;rkB/s;wkB/s;dkB/s;areq-sz;aqu-sz;await;%util\n", part: func(w *logText, i int) {
+			t := interval(w)
 			eachDevice(func(d int) {
-				w.f("vm;1;2026-11-29 %s UTC;loop%d;%d.00;%d.00;0.00;0.00;4.00;0.%02d;0.37;%d.80\n", dayTime(i), d, 100+i%150, 4*(100+i%150), w.n(100), w.n(100))
+				n := float64(w.n(900)) / t
+				w.f("vm;1;2026-11-29 %s UTC;loop%d;%.2f;%.2f;0.00;0.00;4.00;0.%02d;0.37;%d.80\n", dayTime(i), d, n, 4*n, w.n(100), w.n(100))
 			})
 		}},
 		{format: SadfCSV, shape: "p", part: func(w *logText, i int) {
+			t := interval(w)
 			eachDevice(func(d int) {
-				for _, c := range []struct{ name, value string }{{"tps", fmt.Sprint(100 + i%150)}, {"rkB/s", fmt.Sprint(4 * (100 + i%150))}, {"wkB/s", "0"}, {"dkB/s", "0"}, {"areq-sz", "4"}, {"aqu-sz", "0"}, {"await", "0"}, {"%util", fmt.Sprint(w.n(100))}} {
-					w.f("vm\t1\t%d\tloop%d\t%s\t%s.00\n", 1795954829+i, d, c.name, c.value)
+				n := float64(w.n(900)) / t
+				for _, c := range []struct {
+					name  string
+					value float64
+				}{{"tps", n}, {"rkB/s", 4 * n}, {"wkB/s", 0}, {"dkB/s", 0}, {"areq-sz", 4}, {"aqu-sz", 0.1}, {"await", 0.37}, {"%util", float64(w.n(100))}} {
+					w.f("vm\t1\t%d\tloop%d\t%s\t%.2f\n", 1795954829+i, d, c.name, c.value)
 				}
 			})
 		}},
 		{format: SadfJSON, head: "{\"sysstat\": {\"hosts\": [{\"nodename\": \"vm\", \"file-date\": \"2026-11-29\", \"statistics\": [\n", part: func(w *logText, i int) {
 			w.f("\t{\n\t\t\"timestamp\": {\"date\": \"2026-11-29\", \"time\": \"%s\", \"utc\": 1, \"interval\": 1},\n\t\t\"disk\": [\n", dayTime(i))
+			t := interval(w)
 			eachDevice(func(d int) {
-				w.f("\t\t\t{\"disk-device\": \"loop%d\", \"tps\": %d.00, \"rd_sec\": %d.00, \"wr_sec\": 0.00, \"rkB\": 4.00, \"wkB\": 0.00, \"avgrq-sz\": 8.00, \"aqu-sz\": 0.%02d, \"await\": 0.50, \"util-percent\": 18.00},\n", d, 100+i%150, 8*(100+i%150), w.n(100))
+				n := float64(w.n(900)) / t
+				w.f("\t\t\t{\"disk-device\": \"loop%d\", \"tps\": %.2f, \"rd_sec\": %.2f, \"wr_sec\": 0.00, \"rkB\": 4.00, \"wkB\": 0.00, \"avgrq-sz\": 8.00, \"aqu-sz\": 0.%02d, \"await\": 0.50, \"util-percent\": 18.00},\n", d, n, 8*n, w.n(100))
 			})
 			w.WriteString("\t\t]\n\t},\n")
 		}},
