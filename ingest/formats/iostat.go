@@ -161,7 +161,10 @@ func (d *iostatText) Line(line []byte, out *ingest.Out) {
 	text := line
 	line = plainLine(line, &d.esc)
 	tok := cutFields(line, d.space[:0])
-	indent := len(line) - len(bytes.TrimLeft(line, " \t"))
+	indent := len(line)
+	if len(tok) > 0 {
+		indent = offsetOf(line, tok[0])
+	}
 	if len(d.name) > 0 {
 		if len(tok) == len(d.cols) && d.values(tok) {
 			d.row(tok, d.name, d.nameIndent > d.indent, 2, text, out)
@@ -273,7 +276,7 @@ func (d *iostatText) deviceLine(line []byte, tok [][]byte, indent int, text []by
 		d.row(tok[at:], name, indent > d.indent, 1, text, out)
 	case d.last && len(tok) > n && d.values(tok[:n]):
 		end := offsetOf(line, tok[n-1]) + len(tok[n-1])
-		name := bytes.TrimRight(line[end:], " \t")
+		name := trimEnd(line[end:])
 		group := len(name) > 1 && name[0] == ' ' && name[1] == ' '
 		d.row(tok[:n], bytes.TrimLeft(name, " \t"), group, 1, text, out)
 	default:

@@ -332,6 +332,60 @@ func cutFields(line []byte, dst [][]byte) [][]byte {
 	return dst
 }
 
+// cutAt splits a line at each sep into dst[:0]; what lies behind the last of most
+// fields belongs to it.
+func cutAt(line []byte, sep byte, dst [][]byte, most int) [][]byte {
+	dst = dst[:0]
+	begin, same := 0, uint64(sep)*0x0101010101010101
+	for base := 0; base < len(line); base += 8 {
+		for at := eights(load8(line, base), same); at != 0; at &= at - 1 {
+			if len(dst) == most-1 {
+				return append(dst, line[begin:])
+			}
+			end := base + bits.TrailingZeros64(at)
+			dst = append(dst, line[begin:end])
+			begin = end + 1
+		}
+	}
+	return append(dst, line[begin:])
+}
+
+// trimEnd takes the blanks off a line's end.
+func trimEnd(b []byte) []byte {
+	for len(b) > 0 && isBlank(b[len(b)-1]) {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// ioNames finds columns by names that come again and again: those of the last
+// rows stand near, before the map is asked.
+type ioNames struct {
+	columns map[string]ioColumn
+	near    [64]struct {
+		name   [maxIOName]byte
+		len    int
+		column ioColumn
+		known  bool
+	}
+}
+
+// maxIOName bounds the name of a column.
+const maxIOName = 24
+
+func (n *ioNames) find(name []byte) (c ioColumn, known bool) {
+	k := len(name)
+	if k == 0 || k > maxIOName {
+		return ioColumn{}, false
+	}
+	near := &n.near[(uint(name[0])*5+uint(name[k/2])*3+uint(name[k-1])+uint(k)*11)%64]
+	if near.len != k || string(near.name[:k]) != string(name) {
+		near.len = copy(near.name[:], name)
+		near.column, near.known = n.columns[string(name)]
+	}
+	return near.column, near.known
+}
+
 // eights gives a bit for each of eight bytes that is that of same.
 func eights(x, same uint64) uint64 {
 	x ^= same

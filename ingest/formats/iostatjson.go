@@ -3,6 +3,7 @@ package formats
 import (
 	"bytes"
 	"fmt"
+	"math/bits"
 
 	"github.com/iopathy/iopathy/ingest"
 )
@@ -25,7 +26,7 @@ var IostatJSON = ingest.Register(ingest.Format{
 	Lacks: "single I/Os, offsets, processes, errors; how devices stack; CPU figures and -g groups are notes; units before sysstat 12.2.1 may be wrong",
 	Sniff: sniffIostatJSON,
 	Stream: func(src *ingest.Source) (ingest.StreamDecoder, error) {
-		d := &iostatJSON{lineno: 1}
+		d := &iostatJSON{lineno: 1, names: ioNames{columns: ioColumns}}
 		var err error
 		if d.stamps, err = newIOStamps(src); err == nil {
 			d.reports, err = newIOReports(src, d.account)
@@ -59,6 +60,7 @@ type iostatJSON struct {
 	stamps  ioStamps
 
 	row    ioRow
+	names  ioNames
 	device bool   // the open object is a device's
 	str    []byte // the last string, until a colon makes it a key
 	hasStr bool
@@ -152,7 +154,18 @@ func (d *iostatJSON) token(b []byte, final bool, at int64, out *ingest.Out) int 
 // jsonString gives the inside of a string and its length with the quotes; 0 if
 // there is none, more if that depends on bytes that are not there.
 func jsonString(b []byte) (s []byte, n int, more bool) {
-	for j := 1; j < len(b) && j <= maxJSONString; j++ {
+	j := 1
+	for j+8 <= len(b) && j < maxJSONString-8 { // eight bytes at once
+		x := load8(b, j)
+		stop := eights(x, bytes8x22) | eights(x, bytes8x5c) | eights(x, bytes8x0a)
+		if stop == 0 {
+			j += 8
+			continue
+		}
+		j += bits.TrailingZeros64(stop)
+		break
+	}
+	for ; j < len(b) && j <= maxJSONString; j++ {
 		switch b[j] {
 		case '\n':
 			return nil, 0, false
@@ -229,7 +242,7 @@ func (d *iostatJSON) text(s []byte, out *ingest.Out) {
 
 // number takes a key's number, or what stands in its place.
 func (d *iostatJSON) number(b []byte) {
-	c, ok := ioColumns[string(d.key)]
+	c, ok := d.names.find(d.key)
 	if !ok || c.field == ioOther || string(b) == "null" {
 		return
 	}

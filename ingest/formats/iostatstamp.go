@@ -21,6 +21,9 @@ type ioStamps struct {
 	hasDate  bool
 	clock    int // seconds of the day of the last stamp without a date
 	hasClock bool
+	same     [24]byte // the last of these as text, which the lines of a table share
+	sameLen  int
+	sameNS   int64
 }
 
 // ioOrder is the order of a slashed date.
@@ -221,7 +224,7 @@ func (z *ioStamps) tail(b []byte, hour int) (h int, loc *time.Location, half, ok
 // banner keeps the date of a banner for stamps that are a time only.
 func (z *ioStamps) banner(date []byte) {
 	g := stampNumbers(date)
-	z.hasDate, z.hasClock = false, false
+	z.hasDate, z.hasClock, z.sameLen = false, false, 0
 	if g.n != 3 {
 		return
 	}
@@ -240,6 +243,9 @@ func (z *ioStamps) banner(date []byte) {
 // timeOnly reads "10:08:05 AM", as sysstat before 9 stamped its reports, on the
 // banner's date; a clock that goes back has passed midnight.
 func (z *ioStamps) timeOnly(b []byte) (int64, bool) {
+	if z.isSame(b) {
+		return z.sameNS, true
+	}
 	g := stampNumbers(b)
 	if g.n != 3 || !z.hasDate || g.v[1] > 59 || g.v[2] > 60 {
 		return 0, false
@@ -254,7 +260,18 @@ func (z *ioStamps) timeOnly(b []byte) (int64, bool) {
 	}
 	z.clock, z.hasClock = clock, true
 	at := time.Date(z.date[0], time.Month(z.date[1]), z.date[2], hour, g.v[1], g.v[2], 0, loc)
-	return at.UnixNano(), at.Year() <= 2199
+	if at.Year() > 2199 {
+		return at.UnixNano(), false
+	}
+	z.sameLen, z.sameNS = 0, at.UnixNano()
+	if len(b) <= len(z.same) {
+		z.sameLen = copy(z.same[:], b)
+	}
+	return z.sameNS, true
+}
+
+func (z *ioStamps) isSame(b []byte) bool {
+	return z.sameLen > 0 && len(b) == z.sameLen && string(b) == string(z.same[:z.sameLen])
 }
 
 func cutPrefix(b []byte, prefix string) ([]byte, bool) {

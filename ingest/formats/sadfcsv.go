@@ -21,7 +21,7 @@ var SadfCSV = ingest.Register(ingest.Format{
 		"tables but that of devices, restarts and comments are notes",
 	Sniff: sniffSadfCSV,
 	Lines: func(src *ingest.Source) (ingest.LinesDecoder, error) {
-		d := &sadfCSV{}
+		d := &sadfCSV{names: ioNames{columns: sarColumns}}
 		var err error
 		if d.stamps, err = newIOStamps(src); err == nil {
 			d.reports, err = newIOReports(src, accountText)
@@ -85,6 +85,7 @@ type sadfCSV struct {
 	begun   bool
 	fields  [][]byte
 	device  []byte
+	names   ioNames
 
 	same, span          []byte // the last stamp and interval as text, and what they mean
 	sameSeconds, sameNS int64
@@ -100,14 +101,7 @@ func (d *sadfCSV) cut(line []byte) [][]byte {
 	if bytes.IndexByte(line, ';') < 0 {
 		sep = '\t'
 	}
-	f, begin := d.fields[:0], 0
-	for i, c := range line {
-		if c == sep && len(f) < maxSadfFields {
-			f = append(f, line[begin:i])
-			begin = i + 1
-		}
-	}
-	d.fields = append(f, line[begin:])
+	d.fields = cutAt(line, sep, d.fields, maxSadfFields+1)
 	return d.fields
 }
 
@@ -253,7 +247,7 @@ func (d *sadfCSV) metricLine(f [][]byte, seconds, ns int64, line []byte, out *in
 		out.Reject(line, "columns")
 		return
 	}
-	c, ok := sarColumns[string(f[4])]
+	c, ok := d.names.find(f[4])
 	if !ok || len(f[3]) == 0 {
 		out.Note()
 		return

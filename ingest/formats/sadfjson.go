@@ -19,7 +19,7 @@ var SadfJSON = ingest.Register(ingest.Format{
 		"tables but that of devices, restarts and comments are notes",
 	Sniff: sniffSadfJSON,
 	Stream: func(src *ingest.Source) (ingest.StreamDecoder, error) {
-		d := &sadfJSON{}
+		d := &sadfJSON{names: ioNames{columns: sarColumns}}
 		d.flow.commas = true
 		var err error
 		if d.stamps, err = newIOStamps(src); err == nil {
@@ -59,6 +59,7 @@ type sadfJSON struct {
 	second int64
 	timed  bool // the stamp of the statistics in hand is known
 	named  []byte
+	names  ioNames
 
 	rowLines
 }
@@ -177,7 +178,7 @@ func (d *sadfJSON) number(b []byte) {
 		}
 		return
 	}
-	c, ok := sarColumns[string(d.flow.key)]
+	c, ok := d.names.find(d.flow.key)
 	if !ok || c.field == ioOther || string(b) == "null" {
 		return
 	}

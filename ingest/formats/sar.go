@@ -82,10 +82,15 @@ func clockWidth(tok [][]byte) int {
 	switch {
 	case g.n != 3 || g.sep[0] != g.sep[1] && g.sep[0] < 0x80 || g.sep[0] != ':' && g.sep[0] != '.' && g.sep[0] < 0x80:
 		return 0
-	case len(tok) > 1 && len(tok[1]) == 2 && tok[1][1]|0x20 == 'm' && (tok[1][0]|0x20 == 'a' || tok[1][0]|0x20 == 'p'):
+	case len(tok) > 1 && isHalf(tok[1]):
 		return 2
 	}
 	return 1
+}
+
+// isHalf tells AM and PM.
+func isHalf(b []byte) bool {
+	return len(b) == 2 && b[1]|0x20 == 'm' && (b[0]|0x20 == 'a' || b[0]|0x20 == 'p')
 }
 
 func sniffSar(head []byte, _ string) int {
@@ -147,7 +152,10 @@ func (d *sarText) Line(line []byte, out *ingest.Out) {
 		out.Note()
 		return
 	}
-	n := clockWidth(tok)
+	n := 1
+	if !d.stamps.isSame(tok[0]) || len(tok) > 1 && isHalf(tok[1]) {
+		n = clockWidth(tok)
+	}
 	if n == 0 || len(tok) == n { // averages, words
 		if d.table && tok[0][0] >= '0' && tok[0][0] <= '9' {
 			out.Reject(text, "columns")
@@ -249,7 +257,7 @@ func (d *sarText) row(line []byte, tok [][]byte, ns int64, text []byte, out *ing
 		out.Reject(text, "columns")
 		return
 	case d.last:
-		values, name = tok[:n], bytes.TrimRight(line[offsetOf(line, tok[n]):], " \t")
+		values, name = tok[:n], trimEnd(line[offsetOf(line, tok[n]):])
 	default:
 		values, name = tok[1:], tok[0]
 	}
