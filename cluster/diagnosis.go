@@ -90,7 +90,9 @@ type Merge struct {
 // Cut is what another number of classes would give.
 type Cut struct {
 	K          int
+	Classes    int // that the data give; fewer than K where directions are few
 	Silhouette float64
+	Stability  float64 // mean adjusted Rand index with the classes of random parts
 	Height     float64 // of the merge that would make one class fewer
 }
 
@@ -102,7 +104,7 @@ type Result struct {
 	Episodes   []Episode   // worst first
 	Classes    []Class     // by ID
 	Top        []Merge     // the last merges, largest first, at most 64
-	Cuts       []Cut       // k = 6..10
+	Cuts       []Cut       // k = 6..10, or 4..12 when k is left to the data
 	Silhouette float64
 	Warnings   []string
 }

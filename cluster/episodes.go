@@ -52,6 +52,22 @@ func episodes(points []reduce.Point, d []Diagnosis, said []saying, causes []int,
 	return all
 }
 
+// Costliest picks at most most episodes, those that cost most: by the time the
+// device was sick, then by the bytes that were delayed, then by severity. 0
+// keeps all as they are. The second value is how many are left out.
+func Costliest(all []Episode, most int) ([]Episode, int) {
+	if most <= 0 {
+		return all, 0
+	}
+	picked := slices.Clone(all)
+	slices.SortStableFunc(picked, func(a, b Episode) int {
+		return cmp.Or(cmp.Compare(b.SickSeconds, a.SickSeconds), cmp.Compare(b.DelayedBytes, a.DelayedBytes), cmp.Compare(b.Severity, a.Severity),
+			cmp.Compare(a.Host, b.Host), cmp.Compare(a.Device, b.Device), cmp.Compare(a.FromNS, b.FromNS))
+	})
+	most = min(most, len(picked))
+	return picked[:most], len(picked) - most
+}
+
 func follows(a, b *Diagnosis) bool {
 	return b.Verdict == Sick && a.Key == b.Key && a.EndNS == b.StartNS && a.Pathology == b.Pathology
 }

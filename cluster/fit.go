@@ -30,10 +30,15 @@ func Fit(points []reduce.Point, r *Rules, prior *Model, o Options) (*Model, erro
 		m.Sick, m.Well = prior.Sick, prior.Well
 	}
 	m.Reduce = points[sick[0]].Space
-	m.Provenance = fmt.Sprintf("fitted on %d sick windows", len(sick))
 	g := gather(points, sick, o)
-	m.top, m.cuts = g.describe(o)
-	part := g.cut(o.K, o)
+	m.top = g.top()
+	k, cuts := g.count(o)
+	m.cuts = cuts
+	part := g.cut(k, o)
+	m.Provenance = fmt.Sprintf("fitted on %d sick windows", len(sick))
+	if o.K == Auto {
+		m.Provenance += fmt.Sprintf(", %d classes asked for by stability and silhouette of %d to %d", k, autoLeast, autoMost)
+	}
 	m.silhouette = g.silhouette(part)
 	m.Classes = name(points, looks, sick, part, r, o)
 	return m, nil
@@ -251,25 +256,13 @@ func (g *gathering) silhouettes(part []int) []float64 {
 	return out
 }
 
-// describe gives the top of the tree and what other numbers of classes would
-// give.
-func (g *gathering) describe(o Options) ([]Merge, []Cut) {
+// top is the last merges, largest first.
+func (g *gathering) top() []Merge {
 	var top []Merge
 	for i := len(g.tree.Merges) - 1; i >= 0 && len(top) < topMerges; i-- {
 		top = append(top, g.tree.Merges[i])
 	}
-	var cuts []Cut
-	for k := 6; k <= 10; k++ {
-		if k > g.tree.N {
-			break
-		}
-		c := Cut{K: k, Silhouette: g.silhouette(g.cut(k, o))}
-		if i := g.tree.N - k; i >= 0 && i < len(g.tree.Merges) {
-			c.Height = g.tree.Merges[i].Height
-		}
-		cuts = append(cuts, c)
-	}
-	return top, cuts
+	return top
 }
 
 // name makes the classes of a partition and gives them names: the cosine of

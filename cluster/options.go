@@ -4,7 +4,7 @@ import "fmt"
 
 // Options are what a user may say about gates, classes and episodes.
 type Options struct {
-	K           int     `mapstructure:"k"`            // classes asked for
+	K           Count   `mapstructure:"k"`            // classes asked for; auto leaves it to the data
 	Seed        uint64  `mapstructure:"-"`            // of the representatives' k-means; the top-level key seed
 	Exact       int     `mapstructure:"exact"`        // sick windows up to which the linkage is exact
 	Centres     int     `mapstructure:"centres"`      // representatives beyond that
@@ -34,11 +34,11 @@ func DefaultOptions() Options {
 // Validate names the option that can't be.
 func (o Options) Validate() error {
 	switch {
-	case o.K < 1:
-		return fmt.Errorf("k: %d is not positive", o.K)
+	case o.K < 1 && o.K != Auto:
+		return fmt.Errorf("k: %d is not positive", int(o.K))
 	case o.Exact < 2:
 		return fmt.Errorf("exact: %d is below 2", o.Exact)
-	case o.Centres < o.K:
+	case o.Centres < int(o.K) || o.K == Auto && o.Centres < autoMost:
 		return fmt.Errorf("centres: %d is below k", o.Centres)
 	case !(o.Fragment >= 0 && o.Fragment < 1):
 		return fmt.Errorf("fragment: %v is not a share", o.Fragment)

@@ -21,30 +21,6 @@ func planted(n, d int, noise float64, seed uint64) []float64 {
 	return rows
 }
 
-// adjustedRand is the index of Hubert and Arabie (1985); -1 counts as a
-// cluster like any other.
-func adjustedRand(a, b []int) float64 {
-	pairs := func(n float64) float64 { return n * (n - 1) / 2 }
-	both, left, right := map[[2]int]float64{}, map[int]float64{}, map[int]float64{}
-	for i := range a {
-		both[[2]int{a[i], b[i]}]++
-		left[a[i]]++
-		right[b[i]]++
-	}
-	sum, l, r := 0.0, 0.0, 0.0
-	for _, n := range both {
-		sum += pairs(n)
-	}
-	for _, n := range left {
-		l += pairs(n)
-	}
-	for _, n := range right {
-		r += pairs(n)
-	}
-	by := l * r / pairs(float64(len(a)))
-	return (sum - by) / ((l+r)/2 - by)
-}
-
 // By hand: of the 15 pairs of 6 points 2 are together in both, 3 and 6 in each;
 // by chance 3 x 6 / 15 = 1.2, so (2 - 1.2) / (4.5 - 1.2).
 func TestAdjustedRand(t *testing.T) {

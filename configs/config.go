@@ -26,12 +26,12 @@ type Config struct {
 	Output     string        `mapstructure:"output"`
 	MaxRejects float64       `mapstructure:"max_rejects"`
 	FailOn     float64       `mapstructure:"fail_on"`
-	Budget     int           `mapstructure:"budget"` // kept for verbs to come, as are Retention and Alert: checked, not read
+	Budget     int           `mapstructure:"budget"` // episodes that the report lists; 0 is all
 	Catalogue  string        `mapstructure:"catalogue"`
 	Model      string        `mapstructure:"model"`
 	Scale      string        `mapstructure:"scale"`
 	Report     Report        `mapstructure:"report"`
-	Retention  Retention     `mapstructure:"retention"`
+	Retention  Retention     `mapstructure:"retention"` // kept for verbs to come, as is Alert: checked, not read
 	Alert      Alert         `mapstructure:"alert"`
 
 	Ingest   ingest.Options       `mapstructure:"ingest"`

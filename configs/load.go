@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v3"
@@ -46,8 +47,11 @@ func FlagName(key string) string {
 }
 
 // ShortName is the other flag of a key below ingest: what is said of the
-// inputs is said without that word, as --host and --format.
+// inputs is said without that word, as --host and --format; and of cluster.k.
 func ShortName(key string) string {
+	if key == "cluster.k" {
+		return "k"
+	}
 	return FlagName(strings.TrimPrefix(key, "ingest."))
 }
 
@@ -93,7 +97,7 @@ func Load(path string, flags *pflag.FlagSet) (Config, []Value, error) {
 		}
 	}
 	var c Config
-	if err := v.UnmarshalExact(&c); err != nil {
+	if err := v.UnmarshalExact(&c, viper.DecodeHook(decode)); err != nil {
 		return Config{}, nil, fmt.Errorf("config: %s%s", from(path, err, keys), plain(err))
 	}
 	c.Features.WindowNS, c.Features.TickNS = int64(c.Window), int64(c.Tick)
@@ -116,6 +120,10 @@ func Load(path string, flags *pflag.FlagSet) (Config, []Value, error) {
 	}
 	return c, values, nil
 }
+
+// decode turns texts into durations, lists, and what reads its own text.
+var decode = mapstructure.ComposeDecodeHookFunc(
+	mapstructure.StringToTimeDurationHookFunc(), mapstructure.StringToSliceHookFunc(","), mapstructure.TextUnmarshallerHookFunc())
 
 // from says where a value that can't be decoded stands: in the environment
 // when a variable is set for a key that the error names, else in the file.

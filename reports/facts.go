@@ -29,6 +29,8 @@ type facts struct {
 	delayedBytes float64
 	quality      quality
 	groups       []group // of the scatter
+	listed       []cluster.Episode
+	leftOut      int // episodes beyond the budget
 }
 
 // device is what is known of one device.
@@ -95,6 +97,7 @@ func gather(in *Input) *facts {
 		f.classDevices[class][w.Key] = true
 	}
 	f.time = newMoments(f.first, f.last)
+	f.listed, f.leftOut = cluster.Costliest(in.Result.Episodes, in.Budget)
 	for _, e := range in.Result.Episodes {
 		f.sickSeconds += e.SickSeconds
 		f.delayedBytes += e.DelayedBytes

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
@@ -230,5 +231,55 @@ func TestHTMLRelativeClock(t *testing.T) {
 		if !strings.Contains(page, w) {
 			t.Errorf("the page lacks %q", w)
 		}
+	}
+}
+
+// A budget lists the costliest episodes; what is left out is counted and stays
+// in every total.
+func TestBudget(t *testing.T) {
+	in := made(8, 30, 6, 1)
+	in.Budget = 2
+	var page, doc, whole bytes.Buffer
+	if err := HTML(&page, in); err != nil {
+		t.Fatal(err)
+	}
+	if err := JSON(&doc, in); err != nil {
+		t.Fatal(err)
+	}
+	in.Budget = 0
+	if err := JSON(&whole, in); err != nil {
+		t.Fatal(err)
+	}
+	type report struct {
+		Totals   map[string]any
+		Episodes []struct {
+			SickSeconds float64 `json:"sick_seconds"`
+		}
+	}
+	var few, all report
+	if err := json.Unmarshal(doc.Bytes(), &few); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(whole.Bytes(), &all); err != nil {
+		t.Fatal(err)
+	}
+	n := len(all.Episodes)
+	if n < 4 || len(few.Episodes) != 2 || few.Totals["episodes_left_out"] != float64(n-2) || all.Totals["episodes_left_out"] != 0.0 {
+		t.Fatalf("%d of %d episodes listed, %v left out", len(few.Episodes), n, few.Totals["episodes_left_out"])
+	}
+	longest := 0.0
+	for _, e := range all.Episodes {
+		longest = max(longest, e.SickSeconds)
+	}
+	if few.Episodes[0].SickSeconds != longest {
+		t.Errorf("the first of a budget was sick for %v s, the costliest for %v", few.Episodes[0].SickSeconds, longest)
+	}
+	for _, key := range []string{"episodes", "sick_seconds", "delayed_bytes", "worst_episode_severity"} {
+		if few.Totals[key] != all.Totals[key] {
+			t.Errorf("total %s is %v under a budget, else %v", key, few.Totals[key], all.Totals[key])
+		}
+	}
+	if want := fmt.Sprintf("%d more episodes left out by the budget of 2", n-2); !strings.Contains(page.String(), want) {
+		t.Errorf("the page doesn't say %q", want)
 	}
 }

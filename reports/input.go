@@ -26,6 +26,7 @@ type Input struct {
 	Config    string // the effective configuration as text
 	Model     string // the model in words: its name, origin, date of its data
 	Seed      uint64
+	Budget    int    // episodes to list, the most costly first; 0 for all, the worst first
 	Echarts   string // source of echarts; "" for the one that comes along
 }
 

@@ -37,6 +37,7 @@ type pageView struct {
 	Top                []episodeView
 	Episodes           []episodeView
 	EpisodesLeft       int
+	Order, LeftOut     string // of the episodes
 	Fleet              fleetView
 	Joint              jointView
 	Course             courseView
@@ -157,9 +158,16 @@ func newPage(f *facts) *pageView {
 		{"delayed", volume(f.delayedBytes), "completed while sick"},
 		{"episodes", count(int64(len(in.Result.Episodes))), f.levels()},
 	}
-	for i, e := range in.Result.Episodes {
+	p.Order = "Worst episodes"
+	if in.Budget > 0 {
+		p.Order = "Most costly episodes"
+	}
+	if f.leftOut > 0 {
+		p.LeftOut = fmt.Sprintf("%s left out by the budget of %d: their devices were sick for less time. Every figure above counts them.", plural(f.leftOut, "more episode"), in.Budget)
+	}
+	for i, e := range f.listed {
 		if i == maxEpisodes {
-			p.EpisodesLeft = len(in.Result.Episodes) - maxEpisodes
+			p.EpisodesLeft = len(f.listed) - maxEpisodes
 			break
 		}
 		v := f.episode(e)

@@ -60,6 +60,7 @@ type (
 		Sick         int    `json:"sick"`
 		Unclassed    int    `json:"sick_outside_classes"`
 		Episodes     int    `json:"episodes"`
+		LeftOut      int    `json:"episodes_left_out"` // by the budget
 		SickSeconds  number `json:"sick_seconds"`
 		DelayedBytes number `json:"delayed_bytes"`
 		WorstEpisode number `json:"worst_episode_severity"`
@@ -128,7 +129,9 @@ type (
 	}
 	jsonCut struct {
 		K          int    `json:"k"`
+		Classes    int    `json:"classes"` // that the data give
 		Silhouette number `json:"silhouette"`
+		Stability  number `json:"stability"`
 		Height     number `json:"height"`
 	}
 	jsonInput struct {
@@ -164,7 +167,7 @@ func JSON(w io.Writer, in *Input) error {
 			Devices: len(f.devices), SickDevices: f.sickDevices, Attention: f.attention,
 			Windows: len(in.Windows), Healthy: f.verdicts[cluster.Healthy], Idle: f.verdicts[cluster.Idle],
 			Artefact: f.verdicts[cluster.Artefact], Sick: f.verdicts[cluster.Sick], Unclassed: f.byClass[0],
-			Episodes: len(in.Result.Episodes), SickSeconds: number(f.sickSeconds), DelayedBytes: number(f.delayedBytes),
+			Episodes: len(in.Result.Episodes), LeftOut: f.leftOut, SickSeconds: number(f.sickSeconds), DelayedBytes: number(f.delayedBytes),
 		},
 		Quality: jsonQuality{f.quality.level, number(f.quality.coverage), f.quality.low, f.quality.lines, f.quality.rejects, f.quality.unpaired},
 		Kinds:   f.byPathology,
@@ -173,6 +176,8 @@ func JSON(w io.Writer, in *Input) error {
 	}
 	for _, e := range in.Result.Episodes {
 		doc.Totals.WorstEpisode = max(doc.Totals.WorstEpisode, number(e.Severity))
+	}
+	for _, e := range f.listed {
 		doc.Episodes = append(doc.Episodes, jsonEpisode{
 			e.Host, e.Device, e.FromNS, e.ToNS, e.Pathology, e.ClassID, e.Windows, number(e.Severity), e.Level,
 			number(e.Confidence), number(e.SickSeconds), number(e.DelayedBytes), jsonCauses(e.Causes), list(e.Evidence), jsonReadings(e.Readings),
@@ -191,7 +196,7 @@ func JSON(w io.Writer, in *Input) error {
 		})
 	}
 	for _, c := range in.Result.Cuts {
-		doc.Cuts = append(doc.Cuts, jsonCut{c.K, number(c.Silhouette), number(c.Height)})
+		doc.Cuts = append(doc.Cuts, jsonCut{c.K, c.Classes, number(c.Silhouette), number(c.Stability), number(c.Height)})
 	}
 	for _, s := range in.Ingest.Sources {
 		doc.Inputs = append(doc.Inputs, jsonInput{

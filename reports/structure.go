@@ -43,6 +43,7 @@ type loadingCell struct {
 type cutView struct {
 	K                  int
 	Silhouette, Height string
+	Stability          string
 	X                  string
 	Chosen             bool
 }
@@ -78,7 +79,7 @@ func (f *facts) structure(p *pageView) {
 		best = max(best, c.Silhouette)
 	}
 	for _, c := range in.Result.Cuts {
-		v := cutView{K: c.K, Silhouette: three(c.Silhouette), Height: three(c.Height), X: "0", Chosen: c.K == len(in.Result.Classes)}
+		v := cutView{K: c.K, Silhouette: three(c.Silhouette), Height: three(c.Height), Stability: three(c.Stability), X: "0", Chosen: c.K == len(in.Result.Classes)}
 		if best > 0 {
 			v.X = pct(c.Silhouette / best)
 		}

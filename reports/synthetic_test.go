@@ -203,7 +203,7 @@ func made(devices, windows, sick int, seed uint64) *Input {
 		in.Result.Top[i].A = n + n - 6 - i
 	}
 	for k := 6; k <= 10; k++ {
-		in.Result.Cuts = append(in.Result.Cuts, cluster.Cut{K: k, Silhouette: 0.41 - 0.02*math.Abs(float64(k-8)), Height: 0.62 - 0.05*float64(k-6)})
+		in.Result.Cuts = append(in.Result.Cuts, cluster.Cut{K: k, Classes: k, Stability: 0.97 - 0.03*math.Abs(float64(k-8)), Silhouette: 0.41 - 0.02*math.Abs(float64(k-8)), Height: 0.62 - 0.05*float64(k-6)})
 	}
 	for a := range 10 {
 		axis := Axis{Share: []float64{0.31, 0.2, 0.14, 0.1, 0.08, 0.05, 0.04, 0.03, 0.02, 0.017}[a]}

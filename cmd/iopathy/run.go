@@ -131,6 +131,7 @@ func (a *app) settingFlags(root *cobra.Command) {
 	pf.String("output", d.Output, "text, or json: one object on stdout and nothing else")
 	pf.Float64("max-rejects", d.MaxRejects, "share of an input's lines that may be rejected")
 	pf.Float64("fail-on", d.FailOn, "exit 3 if an episode is at least this severe; 0 is off")
+	pf.Int("budget", d.Budget, "report only so many episodes, the most costly first; 0 is all")
 	pf.String("catalogue", d.Catalogue, "another catalogue of pathologies (YAML)")
 	pf.String("model", d.Model, "label with this model file instead of fitting")
 	pf.String("scale", d.Scale, "colour scale: group, mission, or IOPS,MS,DEPTH")
@@ -147,8 +148,10 @@ func (a *app) settingFlags(root *cobra.Command) {
 	pf.String("ingest-zone", d.Ingest.Zone, "zone of local time stamps")
 	pf.String("ingest-interval", d.Ingest.Interval, "interval of samples without time stamps")
 	pf.String("ingest-latency-unit", d.Ingest.LatencyUnit, "unit of fio's latency logs: ns or us")
-	pf.Int("cluster-k", d.Cluster.K, "number of classes")
-	for _, hidden := range []string{"ingest-read-bytes", "ingest-format", "ingest-host"} {
+	for _, short := range []string{"", "cluster-"} {
+		pf.String(short+"k", d.Cluster.K.String(), "number of classes; auto chooses by stability and silhouette")
+	}
+	for _, hidden := range []string{"ingest-read-bytes", "ingest-format", "ingest-host", "cluster-k"} {
 		_ = pf.MarkHidden(hidden) // it exists: registered above
 	}
 }

@@ -29,7 +29,7 @@ func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue clu
 	input := &reports.Input{
 		Title: j.Config.Report.Title, Version: j.Version,
 		Windows: d.Windows, Points: d.Points, Result: d.Result, Catalogue: catalogue,
-		Scale: scale, Axes: axes(d), Ingest: summary(in), Config: j.settings(), Model: d.Result.Why, Seed: j.Config.Seed,
+		Scale: scale, Axes: axes(d), Ingest: summary(in), Config: j.settings(), Model: d.Result.Why, Seed: j.Config.Seed, Budget: j.Config.Budget,
 	}
 	if path := j.Config.Report.EchartsJS; path != "" {
 		js, err := os.ReadFile(path)
