@@ -57,8 +57,46 @@ type cutter struct {
 	head  []byte // read already
 	size  int    // of a read
 	chunk int64
-	pos   int64 // bytes handed on
-	line  int64 // lines handed on
+	pos   int64  // bytes handed on
+	line  int64  // lines handed on
+	edge  []byte // the last bytes before pos
+}
+
+// cutter makes the checkpoints of dec ready and gives the cutter of the one
+// stream that it decodes, at the place where the reading begins.
+func (r *reader) cutter(dec any) (*cutter, error) {
+	if err := r.keep(dec); err != nil {
+		return nil, err
+	}
+	p := r.parts[0]
+	c := &cutter{flow: p.flow, head: p.head, size: r.o.ReadBytes, chunk: r.o.ChunkBytes, edge: p.edge}
+	if r.from != nil {
+		c.pos, c.line = r.from.Places[0].Pos, r.from.Places[0].Line-1
+	}
+	return c, nil
+}
+
+// inHand is the block of lines in hand and the last bytes before it, for
+// checkpoints.
+type inHand struct {
+	*block
+	edge []byte
+}
+
+func (r *reader) inHand() *inHand {
+	h := &inHand{edge: r.parts[0].edge}
+	r.places = func() []Place { return place(h.pos, h.line, h.edge) }
+	return h
+}
+
+// passed takes down the end of a block. Of a line that is bad as such too
+// little is known to tell it again.
+func (h *inHand) passed(b *block) {
+	if b.fault != "" {
+		h.edge = h.edge[:0]
+		return
+	}
+	h.edge = tail(h.edge, h.edge, b.data)
 }
 
 // fill reads on into p: what is left of the head first.
@@ -205,7 +243,7 @@ func (c *cutter) long(b *block, n int, send func(*block) error) (*block, int, er
 func (c *cutter) stream(send func(*block) error) error {
 	for {
 		left := (c.pos/c.chunk+1)*c.chunk - c.pos
-		want := int(min(left, blockBytes))
+		want := int(min(left, blockBytes-c.pos%c.chunk%blockBytes))
 		b := newBlock(want)
 		n := 0
 		var err error

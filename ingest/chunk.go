@@ -13,7 +13,8 @@ type Chunk struct {
 	*Batch      // rows, names and the account of its lines; reused after emit
 }
 
-// Report is what became of one input.
+// Report is what became of one input: of all of it, also when the reading went on
+// from a checkpoint.
 type Report struct {
 	Path            string `json:"path"`
 	ID              string `json:"id"`         // identity, 32 hex digits
@@ -24,6 +25,7 @@ type Report struct {
 	Compression     string `json:"compression"`
 	CompressedBytes int64  `json:"compressed_bytes"` // as stored
 	Bytes           int64  `json:"bytes"`            // decompressed
+	NewBytes        int64  `json:"new_bytes"`        // of these, decoded now: all, or those behind the checkpoint
 	Chunks          int    `json:"chunks"`
 	Tally           Tally  `json:"tally"`
 	Torn            string `json:"torn,omitempty"`    // the damage at which the input ends, as a name
@@ -35,6 +37,9 @@ type Report struct {
 	LastNS          int64  `json:"last_ns"`  // latest completion
 
 	Clock ClockReport `json:"clock"` // of its stamps; empty if it was not read to its end
+
+	Note       string      `json:"note,omitempty"` // why the reading did not go on from Input.Resume
+	Checkpoint *Checkpoint `json:"-"`              // the last; nil without Input.Checkpoints, or of one chunk
 }
 
 // add counts a chunk that is complete.

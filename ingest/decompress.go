@@ -180,6 +180,29 @@ func (f *inflow) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// skip passes over n bytes, up to those at to: without reading them, where the
+// input is a file that is not compressed.
+func (f *inflow) skip(to, n int64) error {
+	if s, ok := f.from.r.(io.Seeker); ok && f.compression == Plain {
+		end, err := s.Seek(0, io.SeekEnd)
+		if err == nil {
+			to = min(to, end)
+			_, err = s.Seek(to, io.SeekStart)
+		}
+		if err != nil {
+			return err
+		}
+		f.buffered.Reset(f.from)
+		f.from.n, f.expanded = to, to
+		return nil
+	}
+	_, err := io.CopyN(io.Discard, struct{ io.Reader }{f}, n)
+	if err == io.EOF {
+		err = nil
+	}
+	return err
+}
+
 // fill reads until p is full or the input ends, at most size bytes a read.
 func (f *inflow) fill(p []byte, size int) (n int, err error) {
 	idle := 0

@@ -22,6 +22,14 @@ const (
 	fateCount
 )
 
+// CheckState implements StateChecker.
+func (f *Fate) CheckState() error {
+	if *f >= fateCount {
+		return fmt.Errorf("fate %d", *f)
+	}
+	return nil
+}
+
 // Reject is a line that was not understood, as a value. Text is its head, at
 // most RejectTextBytes long.
 type Reject struct {

@@ -13,7 +13,8 @@ type part struct {
 	file io.Closer
 	flow *inflow
 	mem  *[IdentityBytes]byte
-	head []byte // the first decompressed bytes
+	head []byte // the first decompressed bytes; once it is read, what is left of them
+	edge []byte // the last bytes before head, where the reading goes on amid the input
 }
 
 // openPart opens a stream and reads its head, n bytes at most.
@@ -44,6 +45,28 @@ func (p *part) close() {
 	p.flow.close()
 	p.file.Close()
 	headPool.Put(p.mem)
+}
+
+// behind passes over the first pos bytes and gives the last n of them, or what
+// there is.
+func (p *part) behind(pos, n int64, size int) ([]byte, error) {
+	from := pos - n
+	if over := from - int64(len(p.head)); over > 0 {
+		p.head = nil
+		if err := p.flow.skip(from, over); err != nil {
+			return nil, err
+		}
+	} else {
+		p.head = p.head[from:]
+	}
+	edge := make([]byte, n)
+	got := copy(edge, p.head)
+	p.head = p.head[got:]
+	more, err := p.flow.fill(edge[got:], size)
+	if err == io.EOF {
+		err = nil
+	}
+	return edge[:got+more], err
 }
 
 // openParts opens all streams of an input.
@@ -100,9 +123,16 @@ func (r *reader) accountParts(parts []*part) {
 		switch kind := p.flow.compression; {
 		case i == 0:
 			r.rep.Compression = kind
-		case kind != r.rep.Compression && len(p.head) > 0:
+		case kind != r.rep.Compression && p.flow.expanded > 0:
 			r.rep.Compression = "mixed"
 		}
+	}
+	switch {
+	case r.in.Duplicate:
+	case r.from != nil:
+		r.rep.NewBytes = r.rep.Bytes - r.from.Pos
+	default:
+		r.rep.NewBytes = r.rep.Bytes
 	}
 }
 

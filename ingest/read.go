@@ -23,9 +23,19 @@ import (
 // torn) stands in the report. Errors are a failed read, a failed emit, a done
 // context and an unknown Options.Format.
 func Read(ctx context.Context, in Input, o Options, workers int, emit func(*Chunk) error) (Report, error) {
-	r := reader{o: o.filled(), in: in, emit: emit, workers: max(workers, 1), bomb: bombBytes}
-	r.rep.Path = in.Path
+	open := func() reader {
+		r := reader{o: o.filled(), in: in, emit: emit, workers: max(workers, 1), bomb: bombBytes}
+		r.rep.Path = in.Path
+		return r
+	}
+	r := open()
 	err := r.read(ctx)
+	if stale := (errStale{}); errors.As(err, &stale) { // nothing was handed on yet
+		in.Resume = nil
+		r = open()
+		r.rep.Note = "read from its start: " + stale.why
+		err = r.read(ctx)
+	}
 	if err != nil {
 		err = fmt.Errorf("ingest: reading %s: %w", in.Path, err)
 	}
@@ -45,7 +55,8 @@ type reader struct {
 	open    bool
 	roomy   bool // room was made for a whole chunk
 	loose   bool // a member of a group has ended: when it grows, later chunks change
-	dec     any  // the decoder
+	parts   []*part
+	keeper
 }
 
 func (r *reader) read(ctx context.Context) error {
@@ -62,6 +73,7 @@ func (r *reader) read(ctx context.Context) error {
 	}
 	defer closeParts(parts)
 	defer r.accountParts(parts)
+	r.parts = parts
 
 	whole := partsHead(parts)
 	r.rep.SeenID, r.rep.HeadBytes = Identity(whole), len(whole)
@@ -103,7 +115,6 @@ func (r *reader) read(ctx context.Context) error {
 		r.out.Reset()
 		outPool.Put(r.out)
 	}()
-	c := &cutter{flow: first.flow, head: first.head, size: r.o.ReadBytes, chunk: r.o.ChunkBytes}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wait func() error
@@ -111,11 +122,11 @@ func (r *reader) read(ctx context.Context) error {
 	case f.Records != nil:
 		wait, err = r.records(ctx, f, &src, parts)
 	case f.Stream != nil:
-		wait, err = r.stream(ctx, f, &src, c)
+		wait, err = r.stream(ctx, f, &src)
 	case f.Lines != nil:
-		wait, err = r.serial(ctx, f, &src, c)
+		wait, err = r.serial(ctx, f, &src)
 	default:
-		wait, err = r.parallel(ctx, f, &src, c)
+		wait, err = r.parallel(ctx, f, &src)
 	}
 	if wait == nil {
 		return r.problem(err)
@@ -203,6 +214,7 @@ func (r *reader) begin(chunk int64) error {
 		if err := r.finish(!r.loose); err != nil {
 			return err
 		}
+		r.mark(chunk)
 	}
 	r.number, r.open = chunk, true
 	r.out.Limit = (chunk + 1) * r.o.ChunkBytes
@@ -264,22 +276,28 @@ func (r *reader) end(wait func() error, settle func(*Out)) error {
 }
 
 // serial decodes lines in their order.
-func (r *reader) serial(ctx context.Context, f Format, src *Source, c *cutter) (func() error, error) {
+func (r *reader) serial(ctx context.Context, f Format, src *Source) (func() error, error) {
 	dec, err := f.Lines(src)
 	if err != nil {
 		return nil, err
 	}
-	r.dec = dec
+	c, err := r.cutter(dec)
+	if err != nil {
+		return nil, err
+	}
 	return r.inOrder(ctx, dec, dec.End, c)
 }
 
 func (r *reader) inOrder(ctx context.Context, dec LineDecoder, settle func(*Out), c *cutter) (func() error, error) {
 	blocks := make(chan *block, 4)
+	hand := r.inHand()
 	wait := pump(ctx, c.lines, blocks)
 	for b := range blocks {
+		hand.block = b
 		if err := r.begin(b.chunk); err != nil {
 			return wait, err
 		}
+		hand.passed(b)
 		decode(dec, b, r.out)
 		r.room(b.pos + int64(len(b.data)))
 		b.free()
@@ -288,12 +306,15 @@ func (r *reader) inOrder(ctx context.Context, dec LineDecoder, settle func(*Out)
 }
 
 // parallel decodes blocks of lines at once and joins them in their order.
-func (r *reader) parallel(ctx context.Context, f Format, src *Source, c *cutter) (func() error, error) {
+func (r *reader) parallel(ctx context.Context, f Format, src *Source) (func() error, error) {
 	dec, err := f.Line(src)
 	if err != nil {
 		return nil, err
 	}
-	r.dec = dec
+	c, err := r.cutter(dec)
+	if err != nil {
+		return nil, err
+	}
 	if r.workers == 1 || r.rep.HeadBytes < IdentityBytes {
 		return r.inOrder(ctx, dec, nil, c)
 	}
@@ -323,11 +344,14 @@ func (r *reader) parallel(ctx context.Context, f Format, src *Source, c *cutter)
 		group.Wait()
 		return err
 	}
+	hand := r.inHand()
 	for b := range order {
 		<-b.done
+		hand.block = b
 		if err := r.begin(b.chunk); err != nil {
 			return wait, err
 		}
+		hand.passed(b)
 		r.out.Append(&b.out.Batch)
 		r.room(b.pos + int64(len(b.data)))
 		b.free()
@@ -369,18 +393,22 @@ func decode(dec LineDecoder, b *block, out *Out) {
 }
 
 // stream decodes binary records, or JSON, with what was not taken carried on.
-func (r *reader) stream(ctx context.Context, f Format, src *Source, c *cutter) (func() error, error) {
+func (r *reader) stream(ctx context.Context, f Format, src *Source) (func() error, error) {
 	dec, err := f.Stream(src)
 	if err != nil {
 		return nil, err
 	}
-	r.dec = dec
+	c, err := r.cutter(dec)
+	if err != nil {
+		return nil, err
+	}
 	blocks := make(chan *block, 4)
-	wait := pump(ctx, c.stream, blocks)
 	var carry []byte
-	pos, line, need := int64(0), int64(1), 0
+	pos, line, need, done, edge := c.pos, c.line+1, 0, 0, c.edge
+	r.places = func() []Place { return place(pos, line, edge, carry[:done]) }
+	wait := pump(ctx, c.stream, blocks)
 	take := func(final bool) error {
-		done := 0
+		r.sealed = final
 		for done < len(carry) {
 			if err := r.begin(pos / r.o.ChunkBytes); err != nil {
 				return err
@@ -397,7 +425,8 @@ func (r *reader) stream(ctx context.Context, f Format, src *Source, c *cutter) (
 			pos += int64(took)
 			done += took
 		}
-		carry = carry[:copy(carry, carry[done:])]
+		edge = tail(edge, edge, carry[:done])
+		carry, done = carry[:copy(carry, carry[done:])], 0
 		// A record that is not whole is not asked for again until twice as much
 		// is there: the work stays in proportion to the input.
 		need = 2 * len(carry)

@@ -22,6 +22,7 @@ type member struct {
 // more reads on behind what is not decoded yet.
 func (m *member) more(o Options) error {
 	if m.from > 0 {
+		m.edge = tail(m.edge, m.edge, m.buf[:m.from])
 		m.from, m.to = 0, copy(m.buf, m.buf[m.from:m.to])
 	}
 	if m.to == len(m.buf) {
@@ -91,10 +92,23 @@ func (r *reader) records(ctx context.Context, f Format, src *Source, parts []*pa
 		return nil, err
 	}
 	src.Heads = nil
-	r.dec = dec
+	if err := r.keep(dec); err != nil {
+		return nil, err
+	}
 	none := func() error { return nil }
 	pos := int64(0)
 	var heap merge
+	all := make([]*member, len(parts))
+	r.places = func() (list []Place) {
+		for _, m := range all {
+			at := place(m.pos, m.line, m.edge, m.buf[:m.from])
+			if at == nil || m.ended {
+				return nil
+			}
+			list = append(list, at...)
+		}
+		return list
+	}
 	// next finds the time of a member's next record; false at its end.
 	next := func(m *member) (bool, error) {
 		for {
@@ -116,6 +130,12 @@ func (r *reader) records(ctx context.Context, f Format, src *Source, parts []*pa
 	}
 	for i, p := range parts {
 		m := &member{part: p, number: i, buf: p.mem[:], to: len(p.head), line: 1}
+		if r.from != nil {
+			m.pos, m.line = r.from.Places[i].Pos, r.from.Places[i].Line
+			m.to = copy(m.buf, p.head)
+			pos += m.pos
+		}
+		all[i] = m
 		switch ok, err := next(m); {
 		case err != nil:
 			return none, err

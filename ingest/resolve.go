@@ -23,7 +23,11 @@ type Input struct {
 	ChangedNS int64  // when its file was last written; 0 if unknown. Never an input of what is computed, unless asked for
 	Clock     Clock  // what is known of its clock
 	Members   []Input
-	Open      func() (io.ReadCloser, error)
+
+	Checkpoints bool        // the report is to have the last checkpoint
+	Resume      *Checkpoint // of an earlier reading: this one goes on there, if it still fits
+
+	Open func() (io.ReadCloser, error)
 
 	torn string // damage at which the archive that holds it ends
 }

@@ -99,6 +99,7 @@ type blktrace struct {
 	head    blkHeader // of the record in hand
 	rec     blkRecord
 	swapped [64]byte
+	count   int `state:"-"` // of the members
 }
 
 // blkMember is one file of a trace.
@@ -115,7 +116,7 @@ type blkMember struct {
 func newBlktrace(src *ingest.Source) (*blktrace, error) {
 	d := &blktrace{
 		pairs: newBlkPairs(src.Host), members: make([]blkMember, len(src.Heads)), tasks: make(map[int32][]byte),
-		epoch: src.Options.StartNS, lastPID: -1,
+		epoch: src.Options.StartNS, lastPID: -1, count: len(src.Heads),
 	}
 	first, known := int64(math.MaxInt64), int64(math.MaxInt64)
 	var epoch int64
