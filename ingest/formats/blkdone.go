@@ -132,11 +132,11 @@ func (p *blkPairs) empty(d int32, r *blkRecord, out *ingest.Out) {
 		if r.Action == blkQueue || r.Action == blkInsert {
 			io.queued = r.TimeNS
 		}
-		p.open(io, out)
+		p.open(&io, out)
 	case blkIssue:
 		p.issueFlush(d, r, out)
 	case blkRequeue:
-		if i := t.starts[blkKey(d, blkFlushIssued)].head; i != 0 && r.Op == ingest.OpFlush {
+		if i := t.starts.get(blkKey(d, blkFlushIssued)).head; i != 0 && r.Op == ingest.OpFlush {
 			t.ios[i].lines++
 			t.move(i, blkFlushWaiting, 0, blkRequest)
 			return
@@ -159,7 +159,7 @@ func (p *blkPairs) issueFlush(d int32, r *blkRecord, out *ingest.Out) {
 	t := &p.table
 	p.devs[d].flushes = true
 	r.Sector = blkFlushIssued
-	first := t.starts[blkKey(d, blkFlushWaiting)].head
+	first := t.starts.get(blkKey(d, blkFlushWaiting)).head
 	for i, n := first, 0; i != 0 && n < blkWalk; i, n = t.ios[i].startNext, n+1 {
 		if t.ios[i].state == blkRequest { // requeued
 			t.ios[i].lines++
@@ -171,7 +171,7 @@ func (p *blkPairs) issueFlush(d int32, r *blkRecord, out *ingest.Out) {
 	if first == 0 {
 		io := p.fresh(d, r, blkInDriver)
 		io.queued, io.issued, io.reissued = r.TimeNS, r.TimeNS, r.TimeNS
-		p.open(io, out)
+		p.open(&io, out)
 		return
 	}
 	p.devs[d].owed++
@@ -194,7 +194,7 @@ func (p *blkPairs) completeFlush(d int32, r *blkRecord, out *ingest.Out) {
 	t := &p.table
 	dev := &p.devs[d]
 	if r.Op == ingest.OpFlush {
-		if i := t.starts[blkKey(d, blkFlushIssued)].head; i != 0 {
+		if i := t.starts.get(blkKey(d, blkFlushIssued)).head; i != 0 {
 			t.ios[i].err = r.Error
 			p.event(i, 0, 0, r, out)
 			return
@@ -208,7 +208,7 @@ func (p *blkPairs) completeFlush(d int32, r *blkRecord, out *ingest.Out) {
 		out.Count(ingest.FateMerged, "", 1)
 		return
 	}
-	i := t.starts[blkKey(d, blkFlushWaiting)].head
+	i := t.starts.get(blkKey(d, blkFlushWaiting)).head
 	switch {
 	case i == 0 || r.Op == ingest.OpRead:
 		out.Count(ingest.FateUnpaired, blkNoIssue, 1)
@@ -230,9 +230,9 @@ func (p *blkPairs) pass(d int32, r *blkRecord, out *ingest.Out) {
 	case blkIssue:
 		io := p.fresh(d, r, blkInDriver)
 		io.issued, io.reissued, io.done = r.TimeNS, r.TimeNS, size
-		p.open(io, out)
+		p.open(&io, out)
 	case blkComplete:
-		i := t.starts[blkKey(d, blkPassIssued)].head
+		i := t.starts.get(blkKey(d, blkPassIssued)).head
 		if i == 0 {
 			out.Count(ingest.FateUnpaired, blkNoIssue, 1)
 			return

@@ -57,8 +57,8 @@ type blkTable struct {
 	ios            []blkIO // 0 is no I/O
 	free           int32
 	open           int
-	starts         map[uint64]blkList
-	ends           map[uint64]int32
+	starts         blkIndex
+	ends           blkIndex // heads only
 	oldest, newest int32
 }
 
@@ -77,11 +77,11 @@ const blkDevices = 1 << 10
 func blkKey(dev int32, sector uint64) uint64 { return uint64(dev)<<54 | sector }
 
 func newBlkTable() blkTable {
-	return blkTable{ios: make([]blkIO, 1, 256), starts: make(map[uint64]blkList), ends: make(map[uint64]int32)}
+	return blkTable{ios: make([]blkIO, 1, 256), starts: newBlkIndex(), ends: newBlkIndex()}
 }
 
 // add puts a new I/O into the table and returns its index.
-func (t *blkTable) add(io blkIO) int32 {
+func (t *blkTable) add(io *blkIO) int32 {
 	i := t.free
 	if i != 0 {
 		t.free = t.ios[i].ageNext
@@ -90,7 +90,7 @@ func (t *blkTable) add(io blkIO) int32 {
 		i = int32(len(t.ios) - 1)
 	}
 	io.agePrev, io.ageNext = t.newest, 0
-	t.ios[i] = io
+	t.ios[i] = *io
 	if t.newest != 0 {
 		t.ios[t.newest].ageNext = i
 	} else {
@@ -126,26 +126,26 @@ func (t *blkTable) remove(i int32) {
 func (t *blkTable) linkStart(i int32) {
 	io := &t.ios[i]
 	key := blkKey(io.dev, io.sector)
-	l, ok := t.starts[key]
+	l := t.starts.get(key)
 	io.startPrev, io.startNext = 0, 0
-	if ok {
+	if l.head != 0 {
 		io.startPrev = l.tail
 		t.ios[l.tail].startNext = i
 		l.tail = i
 	} else {
 		l = blkList{i, i}
 	}
-	t.starts[key] = l
+	t.starts.set(key, l)
 }
 
 func (t *blkTable) unlinkStart(i int32) {
 	io := &t.ios[i]
 	key := blkKey(io.dev, io.sector)
 	if io.startPrev == 0 && io.startNext == 0 {
-		delete(t.starts, key)
+		t.starts.delete(key)
 		return
 	}
-	l := t.starts[key]
+	l := t.starts.get(key)
 	if io.startPrev != 0 {
 		t.ios[io.startPrev].startNext = io.startNext
 	} else {
@@ -156,7 +156,7 @@ func (t *blkTable) unlinkStart(i int32) {
 	} else {
 		l.tail = io.startPrev
 	}
-	t.starts[key] = l
+	t.starts.set(key, l)
 }
 
 // hasEnd says whether the I/O stands in the index of ends: it has data and
@@ -169,11 +169,11 @@ func (t *blkTable) linkEnd(i int32) {
 		return
 	}
 	key := blkKey(io.dev, io.sector+io.sectors)
-	io.endPrev, io.endNext = 0, t.ends[key]
+	io.endPrev, io.endNext = 0, t.ends.get(key).head
 	if io.endNext != 0 {
 		t.ios[io.endNext].endPrev = i
 	}
-	t.ends[key] = i
+	t.ends.set(key, blkList{head: i})
 }
 
 func (t *blkTable) unlinkEnd(i int32) {
@@ -188,9 +188,9 @@ func (t *blkTable) unlinkEnd(i int32) {
 	case io.endPrev != 0:
 		t.ios[io.endPrev].endNext = io.endNext
 	case io.endNext != 0:
-		t.ends[key] = io.endNext
+		t.ends.set(key, blkList{head: io.endNext})
 	default:
-		delete(t.ends, key)
+		t.ends.delete(key)
 	}
 }
 
@@ -212,7 +212,7 @@ func (t *blkTable) move(i int32, sector, sectors uint64, state blkState) {
 // of another task's, the oldest.
 func (t *blkTable) bio(dev int32, r *blkRecord) int32 {
 	var own, other int32
-	l := t.starts[blkKey(dev, r.Sector)]
+	l := t.starts.get(blkKey(dev, r.Sector))
 	for i, n := l.head, 0; i != 0 && n < blkWalk; i, n = t.ios[i].startNext, n+1 {
 		io := &t.ios[i]
 		if io.state != blkWaiting || io.sectors != r.Sectors || io.op != r.Op {
@@ -235,7 +235,7 @@ func (t *blkTable) bio(dev int32, r *blkRecord) int32 {
 func (t *blkTable) request(dev int32, sector, sectors uint64, op ingest.Op, inDriver bool) int32 {
 	var best int32
 	rank := 0
-	l := t.starts[blkKey(dev, sector)]
+	l := t.starts.get(blkKey(dev, sector))
 	for i, n := l.head, 0; i != 0 && n < blkWalk; i, n = t.ios[i].startNext, n+1 {
 		io := &t.ios[i]
 		if io.op != op || (io.state == blkInDriver) != inDriver {
@@ -263,7 +263,7 @@ func (t *blkTable) request(dev int32, sector, sectors uint64, op ingest.Op, inDr
 func (t *blkTable) endingAt(dev int32, sector uint64, op ingest.Op, not int32) int32 {
 	var waiting int32
 	n := 0
-	for i := t.ends[blkKey(dev, sector)]; i != 0 && n < blkWalk; i, n = t.ios[i].endNext, n+1 {
+	for i := t.ends.get(blkKey(dev, sector)).head; i != 0 && n < blkWalk; i, n = t.ios[i].endNext, n+1 {
 		if io := &t.ios[i]; io.op == op && i != not {
 			if io.state == blkRequest {
 				return i

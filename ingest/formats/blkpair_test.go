@@ -59,7 +59,11 @@ func (t *blkTable) consistent() error {
 		return fmt.Errorf("%d by age, %d open", len(byAge), t.open)
 	}
 	starts, ends := 0, 0
-	for key, l := range t.starts {
+	for _, slot := range t.starts.slots {
+		key, l := slot.key, slot.blkList
+		if l.head == 0 {
+			continue
+		}
 		prev = 0
 		for i := l.head; i != 0; i = t.ios[i].startNext {
 			io := &t.ios[i]
@@ -73,7 +77,8 @@ func (t *blkTable) consistent() error {
 			return fmt.Errorf("start list %#x ends at %d, tail %d", key, prev, l.tail)
 		}
 	}
-	for key, i := range t.ends {
+	for _, slot := range t.ends.slots {
+		key, i := slot.key, slot.head
 		prev = 0
 		for ; i != 0; i = t.ios[i].endNext {
 			io := &t.ios[i]

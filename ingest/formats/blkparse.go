@@ -44,9 +44,14 @@ type blkparse struct {
 	pairs *blkPairs
 	base  int64 // epoch of time 0
 	rec   blkRecord
+	near  blkNear
 }
 
 func (d *blkparse) Line(line []byte, out *ingest.Out) {
+	if d.quick(line) {
+		d.pairs.Add(&d.rec, out)
+		return
+	}
 	switch reason := d.parse(line); {
 	case reason != "" && blkAside(line):
 		out.Note()

@@ -7,7 +7,7 @@ import (
 )
 
 // open puts a new I/O into the table, which gives up its oldest when full.
-func (p *blkPairs) open(io blkIO, out *ingest.Out) {
+func (p *blkPairs) open(io *blkIO, out *ingest.Out) {
 	p.room(0, out)
 	p.table.add(io)
 }
@@ -78,13 +78,14 @@ func (p *blkPairs) queue(d int32, r *blkRecord, out *ingest.Out) {
 	}
 	io := p.fresh(d, r, blkWaiting)
 	io.queued = r.TimeNS
-	p.open(io, out)
+	p.open(&io, out)
 }
 
 func (p *blkPairs) get(d int32, r *blkRecord, out *ingest.Out) {
 	i := p.table.bio(d, r)
 	if i == 0 {
-		p.open(p.fresh(d, r, blkRequest), out)
+		io := p.fresh(d, r, blkRequest)
+		p.open(&io, out)
 		return
 	}
 	p.table.ios[i].state = blkRequest
@@ -94,7 +95,8 @@ func (p *blkPairs) get(d int32, r *blkRecord, out *ingest.Out) {
 func (p *blkPairs) insert(d int32, r *blkRecord, out *ingest.Out) {
 	i := p.table.request(d, r.Sector, r.Sectors, r.Op, false)
 	if i == 0 {
-		p.open(p.fresh(d, r, blkRequest), out)
+		io := p.fresh(d, r, blkRequest)
+		p.open(&io, out)
 		return
 	}
 	p.table.ios[i].state = blkRequest
@@ -111,7 +113,7 @@ func (p *blkPairs) issue(d int32, r *blkRecord, out *ingest.Out) {
 		}
 		io := p.fresh(d, r, blkInDriver)
 		io.issued, io.reissued = r.TimeNS, r.TimeNS
-		p.open(io, out)
+		p.open(&io, out)
 		return
 	}
 	if t.ios[i].sectors < r.Sectors {
@@ -173,7 +175,7 @@ func (p *blkPairs) cut(i int32, at uint64, out *ingest.Out) {
 	second.lines, second.done = 0, 0
 	second.rest = second.state == blkWaiting
 	t.move(i, t.ios[i].sector, at-t.ios[i].sector, t.ios[i].state)
-	t.add(second)
+	t.add(&second)
 }
 
 func (p *blkPairs) merge(d int32, r *blkRecord, out *ingest.Out) {
@@ -211,7 +213,7 @@ func (p *blkPairs) merge(d int32, r *blkRecord, out *ingest.Out) {
 
 func (p *blkPairs) split(d int32, r *blkRecord, out *ingest.Out) {
 	t := &p.table
-	l := t.starts[blkKey(d, r.Sector)]
+	l := t.starts.get(blkKey(d, r.Sector))
 	var found int32
 	for i, n := l.head, 0; i != 0 && n < blkWalk; i, n = t.ios[i].startNext, n+1 {
 		io := &t.ios[i]
