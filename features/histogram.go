@@ -11,7 +11,7 @@ import (
 // any order. The zero value is empty.
 type histogram struct {
 	n       int64
-	lo, hi  int // first used bucket, one past the last
+	used    [(histogramBuckets + 63) / 64]uint64 // a bit for each bucket that is not 0: most of a window's are
 	buckets [histogramBuckets]uint32
 }
 
@@ -46,35 +46,54 @@ func bucketMid(b int) float64 {
 func (h *histogram) add(v int64) { h.addBucket(bucketOf(v)) }
 
 func (h *histogram) addBucket(b int) {
-	if h.n == 0 {
-		h.lo, h.hi = b, b+1
-	} else {
-		h.lo, h.hi = min(h.lo, b), max(h.hi, b+1)
-	}
 	h.n++
+	h.used[b/64] |= 1 << (b % 64)
 	h.buckets[b]++
+}
+
+// each gives the buckets in use, ascending, until yield is false.
+func (h *histogram) each(yield func(b int, n uint32) bool) {
+	for i, word := range h.used {
+		for ; word != 0; word &= word - 1 {
+			b := 64*i + bits.TrailingZeros64(word)
+			if !yield(b, h.buckets[b]) {
+				return
+			}
+		}
+	}
+}
+
+// ends gives the first bucket in use, and one past the last.
+func (h *histogram) ends() (lo, hi int) {
+	for i, word := range h.used {
+		if word == 0 {
+			continue
+		}
+		if hi == 0 {
+			lo = 64*i + bits.TrailingZeros64(word)
+		}
+		hi = 64*i + bits.Len64(word)
+	}
+	return lo, hi
 }
 
 // merge adds the counts of o.
 func (h *histogram) merge(o *histogram) {
-	if o.n == 0 {
-		return
-	}
-	if h.n == 0 {
-		h.lo, h.hi = o.lo, o.hi
-	} else {
-		h.lo, h.hi = min(h.lo, o.lo), max(h.hi, o.hi)
-	}
 	h.n += o.n
-	for b := o.lo; b < o.hi; b++ {
-		h.buckets[b] += o.buckets[b]
+	for b, n := range o.each {
+		h.buckets[b] += n
+	}
+	for i, word := range o.used {
+		h.used[i] |= word
 	}
 }
 
 // reset empties the histogram at the cost of the buckets in use.
 func (h *histogram) reset() {
-	clear(h.buckets[h.lo:h.hi])
-	h.n, h.lo, h.hi = 0, 0, 0
+	for b := range h.each {
+		h.buckets[b] = 0
+	}
+	h.n, h.used = 0, [len(h.used)]uint64{}
 }
 
 // quantile is the value at rank q x (n-1), the values of a bucket taken as
@@ -84,27 +103,31 @@ func (h *histogram) quantile(q float64) float64 {
 		return math.NaN()
 	}
 	rank := q * float64(h.n-1)
-	before := 0.0
-	for b := h.lo; b < h.hi; b++ {
-		n := float64(h.buckets[b])
-		if n > 0 && rank < before+n {
+	before, last := int64(0), 0
+	for b, n := range h.each {
+		if rank < float64(before+int64(n)) {
 			low, width := bucketRange(b)
-			return float64(low) + float64(width-1)*(rank-before+0.5)/n
+			return float64(low) + float64(width-1)*(rank-float64(before)+0.5)/float64(n)
 		}
-		before += n
+		before, last = before+int64(n), b
 	}
-	return bucketMid(h.hi - 1)
+	return bucketMid(last)
 }
 
 // beyond counts the values above limit, and sums them, to the precision of a bucket.
 func (h *histogram) beyond(limit float64) (n int64, sum float64) {
-	for b := h.hi - 1; b >= h.lo; b-- {
-		mid := bucketMid(b)
-		if mid <= limit {
-			break
+	for i := len(h.used) - 1; i >= 0; i-- {
+		for word := h.used[i]; word != 0; {
+			k := bits.Len64(word) - 1
+			word &^= 1 << k
+			b := 64*i + k
+			mid := bucketMid(b)
+			if mid <= limit {
+				return n, sum
+			}
+			n += int64(h.buckets[b])
+			sum += mid * float64(h.buckets[b])
 		}
-		n += int64(h.buckets[b])
-		sum += mid * float64(h.buckets[b])
 	}
 	return n, sum
 }
@@ -147,18 +170,16 @@ func (h *histogram) moments(mean, meanSquare float64) (cv, kurtosis float64) {
 		return 0, 0
 	}
 	n, middle := float64(h.n), 0.0
-	for b := h.lo; b < h.hi; b++ {
-		middle += float64(h.buckets[b]) * bucketMid(b)
+	for b, k := range h.each {
+		middle += float64(k) * bucketMid(b)
 	}
 	middle /= n
 	var m2, m4 float64
-	for b := h.lo; b < h.hi; b++ {
-		if c := float64(h.buckets[b]); c > 0 {
-			d := bucketMid(b) - middle
-			d *= d
-			m2 += c * d
-			m4 += c * d * d
-		}
+	for b, k := range h.each {
+		c, d := float64(k), bucketMid(b)-middle
+		d *= d
+		m2 += c * d
+		m4 += c * d * d
 	}
 	m2, m4 = m2/n, m4/n
 	if within := exact - m2; within > 0 {

@@ -44,19 +44,18 @@ func (c *calculator) spacing(p *part) float64 {
 	}
 	total, within, count := 0.0, 0.0, int64(0)
 	best, bestCount := 0.0, int64(0)
-	at := func(b int) float64 {
-		if b < h.lo || b >= h.hi {
-			return 0
+	lo, hi := h.ends()
+	for b := lo; b < hi; b++ {
+		if n := h.buckets[b]; n > 0 {
+			sum := float64(n) * bucketMid(b)
+			total += sum
+			within += sum
+			count += int64(n)
 		}
-		return float64(h.buckets[b]) * bucketMid(b)
-	}
-	for b := h.lo; b < h.hi; b++ {
-		total += at(b)
-		within += at(b)
-		count += int64(h.buckets[b])
-		if out := b - gapBuckets; out >= h.lo {
-			within -= at(out)
-			count -= int64(h.buckets[out])
+		if out := b - gapBuckets; out >= lo && h.buckets[out] > 0 {
+			n := h.buckets[out]
+			within -= float64(n) * bucketMid(out)
+			count -= int64(n)
 		}
 		if within > best {
 			best, bestCount = within, count

@@ -41,16 +41,14 @@ type deviceTask struct {
 // deviceResult is what a device's folds gave.
 type deviceResult struct {
 	windows []features.Window
-	ticks   []features.Tick
 	kinds   map[ingest.LatencyKind]int64 // events by latency kind
 	dropped int64                        // events of kinds that were not used
 }
 
-// fold runs a device's rows through the folds of package features. closed
-// holds folds whose memory may be used again.
-func (t *deviceTask) fold(o features.Options, res *deviceResult, closed *sync.Pool) error {
+// fold runs a device's rows through the folds of package features; addTick
+// gets the ticks. closed holds folds whose memory may be used again.
+func (t *deviceTask) fold(o features.Options, res *deviceResult, addTick func(*features.Tick), closed *sync.Pool) error {
 	res.kinds = map[ingest.LatencyKind]int64{}
-	addTick := func(x *features.Tick) { res.ticks = append(res.ticks, *x) }
 	addWindow := func(w *features.Window) { res.windows = append(res.windows, *w) }
 	if t.events == nil {
 		return t.foldSamples(o, res, addTick, addWindow)

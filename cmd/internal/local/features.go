@@ -61,15 +61,18 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 			// Go waits for a worker: no more hosts are open than workers.
 			g.Go(func() error {
 				if err := gctx.Err(); err != nil {
+					writer.abort() // nobody waits for this one's turn
 					return err
 				}
-				if err := t.fold(j.Config.Features, res, &closed); err != nil {
+				lane := writer.lane(i, t.key)
+				if err := t.fold(j.Config.Features, res, lane.add, &closed); err != nil {
+					writer.abort()
 					return fmt.Errorf("features: %s/%s: %w", t.key.Host, t.key.Device, err)
 				}
 				if left.Add(-1) == 0 {
 					j.progress("features", done.Add(1), int64(len(hosts)))
 				}
-				return writer.put(i, t.key, res)
+				return lane.close()
 			})
 		}
 		hosts[n] = nil

@@ -1,0 +1,307 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/ingest/lake"
+)
+
+const (
+	tickBuffer = 32 << 10  // ticks of a row group
+	laneTicks  = 2 << 10   // that a device gathers before it takes the lock
+	heldTicks  = 128 << 10 // that wait for their turn in memory, of all devices: 17 MiB
+	largeTicks = 32 << 10  // from which on a device that must wait goes on to a file
+)
+
+// tickWriter stores ticks, a part a host and date. Devices come from several
+// workers and are written in the order of their numbers, so that the files'
+// bytes don't depend on who was first. The one whose turn it is writes as it
+// goes. Another keeps its ticks in memory, as long as there is room for them;
+// then a large device goes on to a file of its own, so that the workers don't
+// wait for each other, and a small one waits. The one whose turn it is never
+// waits, so all get theirs.
+type tickWriter struct {
+	lake string
+
+	mu    sync.Mutex
+	turns sync.Cond
+	next  int // whose turn it is
+	lanes map[int]*tickLane
+	held  int // ticks that wait in memory
+	free  [][]features.Tick
+	open  map[string]*tickPart
+	host  string
+	day   int64 // of the last tick, and its name
+	date  string
+	parts []lake.Part
+	rows  int64
+	err   error
+}
+
+// tickLane is the ticks of one device.
+type tickLane struct {
+	to     *tickWriter
+	number int
+	key    features.Key
+	hand   []features.Tick
+
+	// Under the lock of to.
+	waiting [][]features.Tick
+	count   int          // of the ticks that were given before its turn
+	spill   *lake.Writer // what came after those
+	path    string
+	done    bool
+}
+
+type tickPart struct {
+	name string
+	w    *lake.Writer
+	keys []features.Key
+	rows []features.Tick
+}
+
+func newTickWriter(dir string) *tickWriter {
+	t := &tickWriter{lake: dir, lanes: map[int]*tickLane{}, open: map[string]*tickPart{}}
+	t.turns.L = &t.mu
+	return t
+}
+
+// lane begins device number i.
+func (t *tickWriter) lane(i int, key features.Key) *tickLane {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := &tickLane{to: t, number: i, key: key}
+	t.lanes[i] = l
+	return l
+}
+
+// add takes the next tick. A failure shows at the end.
+func (l *tickLane) add(x *features.Tick) {
+	if l.hand = append(l.hand, *x); len(l.hand) >= laneTicks {
+		l.to.mu.Lock()
+		l.give()
+		l.to.mu.Unlock()
+	}
+}
+
+// close ends the lane.
+func (l *tickLane) close() error {
+	t := l.to
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l.give()
+	l.done = true
+	for l := t.lanes[t.next]; l != nil && l.done && t.err == nil; l = t.lanes[t.next] {
+		t.drain(l)
+		delete(t.lanes, t.next)
+		t.next++
+	}
+	if l := t.lanes[t.next]; l != nil {
+		t.drain(l)
+	}
+	t.turns.Broadcast()
+	return t.err
+}
+
+// give passes on what is in hand: to the files if it is the lane's turn.
+func (l *tickLane) give() {
+	t := l.to
+	for t.err == nil && t.next != l.number && t.held+len(l.hand) > heldTicks && l.count < largeTicks {
+		t.turns.Wait()
+	}
+	switch {
+	case t.err != nil || len(l.hand) == 0:
+	case t.next == l.number:
+		t.write(l.key, l.hand)
+	case l.spill == nil && t.held+len(l.hand) <= heldTicks:
+		l.waiting = append(l.waiting, l.hand)
+		l.count += len(l.hand)
+		t.held += len(l.hand)
+		l.hand = nil
+		if n := len(t.free); n > 0 {
+			l.hand, t.free = t.free[n-1], t.free[:n-1]
+		}
+	default:
+		if err := l.put(); err != nil {
+			t.fail(fmt.Errorf("features: ticks that wait: %w", err))
+		}
+	}
+	l.hand = l.hand[:0]
+}
+
+// put adds what is in hand to the lane's own file.
+func (l *tickLane) put() (err error) {
+	keys := make([]features.Key, len(l.hand))
+	cols := features.TickColumns(keys, l.hand)
+	if l.spill == nil {
+		// What a crash leaves of it goes as all hidden files do.
+		l.path = filepath.Join(l.to.lake, lake.Ticks, fmt.Sprintf(".%d.tmp", l.number))
+		if l.spill, err = lake.Create(l.path, lake.Fields(cols), nil); err != nil {
+			return err
+		}
+	}
+	l.count += len(l.hand)
+	return l.spill.Write(cols)
+}
+
+// drain writes what waits of the lane whose turn it is.
+func (t *tickWriter) drain(l *tickLane) {
+	for _, rows := range l.waiting {
+		if t.err == nil {
+			t.write(l.key, rows)
+		}
+		t.held -= len(rows)
+		if cap(rows) >= laneTicks && len(t.free)*laneTicks < heldTicks {
+			t.free = append(t.free, rows[:0])
+		}
+	}
+	l.waiting = nil
+	if l.spill == nil || t.err != nil {
+		return
+	}
+	spill := l.spill
+	l.spill = nil
+	if _, err := spill.Close(); err != nil {
+		t.fail(err)
+		return
+	}
+	err := t.reread(l)
+	t.fail(errors.Join(err, os.Remove(l.path)))
+}
+
+// reread writes what stands in the lane's own file.
+func (t *tickWriter) reread(l *tickLane) error {
+	r, err := lake.Open(l.path, nil)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for t.err == nil {
+		cols, _, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		_, rows, err := features.TicksFromColumns(cols)
+		if err != nil {
+			return err
+		}
+		t.write(l.key, rows)
+	}
+	return nil
+}
+
+func (t *tickWriter) fail(err error) {
+	if t.err == nil && err != nil {
+		t.err = err
+		t.turns.Broadcast()
+	}
+}
+
+const dayNS = 24 * 60 * 60 * int64(1e9)
+
+// write stores ticks of a device, whose turn it is.
+func (t *tickWriter) write(key features.Key, rows []features.Tick) {
+	if key.Host != t.host {
+		if t.fail(t.closeHost()); t.err != nil {
+			return
+		}
+		t.host = key.Host
+	}
+	t.rows += int64(len(rows))
+	for len(rows) > 0 {
+		at := rows[0].StartNS
+		day := at - (at%dayNS+dayNS)%dayNS
+		if day != t.day || t.date == "" {
+			t.day, t.date = day, lake.Date(at)
+		}
+		p := t.open[t.date]
+		if p == nil {
+			p = &tickPart{name: lake.PartName{Table: lake.Ticks, Date: t.date, Host: key.Host, Input: "ticks"}.Path()}
+			t.open[t.date] = p
+		}
+		// Those of the same day that the row group has room for.
+		n := min(len(rows), tickBuffer-len(p.rows))
+		if rows[n-1].StartNS >= day+dayNS {
+			n = 1
+			for rows[n].StartNS < day+dayNS {
+				n++
+			}
+		}
+		p.rows = append(p.rows, rows[:n]...)
+		for range n {
+			p.keys = append(p.keys, key)
+		}
+		rows = rows[n:]
+		if len(p.rows) == tickBuffer {
+			if t.fail(t.flush(p)); t.err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (t *tickWriter) flush(p *tickPart) error {
+	if len(p.rows) == 0 {
+		return nil
+	}
+	cols := features.TickColumns(p.keys, p.rows)
+	if p.w == nil {
+		var err error
+		if p.w, err = lake.Create(filepath.Join(t.lake, filepath.FromSlash(p.name)), lake.Fields(cols), nil); err != nil {
+			return err
+		}
+	}
+	p.keys, p.rows = p.keys[:0], p.rows[:0]
+	return p.w.Write(cols)
+}
+
+func (t *tickWriter) closeHost() error {
+	for _, date := range sortedKeys(t.open) {
+		p := t.open[date]
+		if err := t.flush(p); err != nil {
+			return err
+		}
+		part, err := p.w.Close()
+		if err != nil {
+			return err
+		}
+		part.Path = p.name
+		t.parts = append(t.parts, part)
+		delete(t.open, date)
+	}
+	return nil
+}
+
+func (t *tickWriter) close() ([]lake.Part, int64, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err == nil {
+		t.err = t.closeHost()
+	}
+	return t.parts, t.rows, t.err
+}
+
+func (t *tickWriter) abort() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.fail(errors.New("features: given up"))
+	for _, p := range t.open {
+		if p.w != nil {
+			p.w.Abort()
+		}
+	}
+	for _, l := range t.lanes {
+		if l.spill != nil {
+			l.spill.Abort()
+		}
+	}
+}
