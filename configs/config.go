@@ -121,6 +121,9 @@ func (c *Config) Validate() error {
 			return bad("ingest.clock_offset", "%v", err)
 		}
 	}
+	if err := checkMappings(c.Ingest.Mappings); err != nil {
+		return err
+	}
 	if _, err := heatmap.ParseScale(c.Scale); err != nil {
 		return bad("scale", "%v", err)
 	}

@@ -103,7 +103,7 @@ func Load(path string, flags *pflag.FlagSet) (Config, []Value, error) {
 	c.Features.WindowNS, c.Features.TickNS = int64(c.Window), int64(c.Tick)
 	c.Features.Seed, c.Cluster.Seed = c.Seed, c.Seed
 	if err := c.Validate(); err != nil {
-		return Config{}, nil, err
+		return Config{}, nil, placed(path, err)
 	}
 	values := c.Values()
 	for i := range values {
@@ -169,9 +169,9 @@ func flatten(under string, v reflect.Value) []Value {
 
 // checkKeys walks the YAML and gives the keys that it sets.
 func checkKeys(path string, data []byte, keys []Value) (map[string]bool, error) {
-	known, rooms := map[string]bool{}, map[string]bool{}
+	known, rooms, types := map[string]bool{}, map[string]bool{}, map[string]reflect.Type{}
 	for _, k := range keys {
-		known[k.Key] = true
+		known[k.Key], types[k.Key] = true, reflect.TypeOf(k.Value)
 		for i, c := range k.Key {
 			if c == '.' {
 				rooms[k.Key[:i]] = true
@@ -201,6 +201,7 @@ func checkKeys(path string, data []byte, keys []Value) (map[string]bool, error) 
 				bad = append(bad, fmt.Errorf("config: %s:%d: key %q stands twice", path, k.Line, key))
 			case known[key]:
 				set[key] = true
+				bad = append(bad, checkNested(path, key, val, types[key])...)
 			case rooms[key]:
 				walk(key+".", val)
 			default:

@@ -22,6 +22,7 @@ type Report struct {
 	HeadBytes       int    `json:"head_bytes"` // of that head
 	Host            string `json:"host"`       // for rows whose content names none
 	Format          string `json:"format"`
+	Mapping         string `json:"mapping,omitempty"` // by which it was read
 	Compression     string `json:"compression"`
 	CompressedBytes int64  `json:"compressed_bytes"` // as stored
 	Bytes           int64  `json:"bytes"`            // decompressed

@@ -54,6 +54,7 @@ type Source struct {
 	Head    []byte // the first decompressed bytes, at most SniffBytes, without a byte order mark
 	Host    string // host for rows whose content names none; never empty
 	Options Options
+	Mapping *Mapping // by which the input is to be read; nil: by none
 
 	// Heads are the first decompressed bytes, at most IdentityBytes, of each
 	// member of a group, of the input itself if it is none; for Records, and

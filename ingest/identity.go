@@ -2,9 +2,11 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -107,6 +109,8 @@ var kinds = []struct {
 	{0, "\x1f\x8b", "compressed twice: unpack it first"},
 	{0, "\x28\xb5\x2f\xfd", "compressed twice: unpack it first"},
 	{257, "ustar", "a tar archive within another input, or a damaged one: unpack it first"},
+	{0, "\x96\xd5", "binary data of sysstat's sadc: run sadf -j FILE -- -d and read what it prints"},
+	{0, "\xd5\x96", "binary data of sysstat's sadc, of a big-endian machine: run sadf -j FILE -- -d there and read what it prints"},
 	{0, "\xff\xfe", "UTF-16 text: convert it to UTF-8"},
 	{0, "\xfe\xff", "UTF-16 text: convert it to UTF-8"},
 }
@@ -142,7 +146,10 @@ func FormatOf(in Input, o Options) (Format, string) {
 			return Format{}, err.Error()
 		}
 		var f Format
-		f, problem = Choose(bytes.TrimPrefix(p.head, bom), m.Path)
+		f, _, problem, err = o.pick(bytes.TrimPrefix(p.head, bom), &m)
+		if err != nil {
+			problem = err.Error()
+		}
 		n := len(p.head)
 		p.close()
 		if n > 0 {
@@ -150,4 +157,36 @@ func FormatOf(in Input, o Options) (Format, string) {
 		}
 	}
 	return Format{}, problem
+}
+
+// Score is how surely a format, or a mapping, claims an input.
+type Score struct {
+	Format  string `json:"format"`
+	Mapping string `json:"mapping,omitempty"` // a mapping stands before every format
+	Sure    int    `json:"sure"`              // see Format.Sniff
+}
+
+// Scores lists what claims an input, the surest first: mappings, then formats.
+func Scores(in Input, o Options) ([]Score, error) {
+	o = o.filled()
+	p, err := openPart(in, o, SniffBytes)
+	if err != nil {
+		return nil, fmt.Errorf("ingest: reading %s: %w", in.Path, err)
+	}
+	defer p.close()
+	head := bytes.TrimPrefix(p.head[:min(len(p.head), SniffBytes)], bom)
+	var all []Score
+	for i := range o.Mappings {
+		if m := &o.Mappings[i]; (m.Layout == "parquet") == in.Table && m.Claims(head, in.Path) {
+			all = append(all, Score{Format: m.format(), Mapping: m.Name, Sure: 2})
+		}
+	}
+	mappings := len(all)
+	for _, f := range Formats() {
+		if s := f.Sniff(head, in.Path); s > 0 && len(head) > 0 {
+			all = append(all, Score{Format: f.Name, Sure: s})
+		}
+	}
+	slices.SortStableFunc(all[mappings:], func(a, b Score) int { return cmp.Compare(b.Sure, a.Sure) })
+	return all, nil
 }

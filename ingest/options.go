@@ -20,6 +20,8 @@ type Options struct {
 	// that of its last record.
 	ClockOffset []string `mapstructure:"clock_offset"`
 	ClockMtime  bool     `mapstructure:"clock_mtime"`
+
+	Mappings []Mapping `mapstructure:"mappings"` // how texts that no format knows are read
 }
 
 // DefaultOptions are the options of a run that says nothing.

@@ -60,12 +60,8 @@ type reader struct {
 }
 
 func (r *reader) read(ctx context.Context) error {
-	var forced Format
-	if r.o.Format != "" {
-		var err error
-		if forced, err = FormatNamed(r.o.Format); err != nil {
-			return err
-		}
+	if err := r.o.checkFormat(); err != nil {
+		return err
 	}
 	parts, err := openParts(r.in, r.o, IdentityBytes)
 	if err != nil {
@@ -91,22 +87,25 @@ func (r *reader) read(ctx context.Context) error {
 	src.Options.StartNS = r.startNS()
 	r.rep.Host = src.Host
 
-	f, problem := Choose(src.Head, first.in.Path)
+	f, mapping, problem, err := r.o.pick(src.Head, &first.in)
 	switch {
+	case err != nil:
+		return err
 	case len(head) == 0 && torn != "":
 		r.rep.Problem = "nothing could be decompressed: " + torn
 		return nil
 	case len(head) == 0:
 		r.rep.Problem = "empty"
 		return nil
-	case forced.Name != "":
-		f = forced
 	case problem != "":
 		r.rep.Problem = problem
 		return nil
 	}
 	r.rep.Format = f.Name
-	if r.rep.Problem = together(f, parts, forced.Name != ""); r.rep.Problem != "" {
+	if src.Mapping = mapping; mapping != nil {
+		r.rep.Mapping = mapping.Name
+	}
+	if r.rep.Problem = together(f, parts, r.o.Format != ""); r.rep.Problem != "" {
 		return nil
 	}
 

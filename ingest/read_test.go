@@ -405,6 +405,7 @@ func TestReadProblems(t *testing.T) {
 	check("packed PNG", string(gzipped([]byte("\x89PNG\r\n\x1a\n\x00\x00"))), "a picture (PNG), not a log")
 	check("ELF", "\x7fELF\x02", "a program (ELF), not a log")
 	check("BM text", "BM is a text\n", "no format claims this input; say --format if you know it")
+	check("sadc", "\x96\xd5\x75\x21\x0c\x06\x01\x00", "binary data of sysstat's sadc: run sadf -j FILE -- -d and read what it prints")
 	check("binary", "ab\x00\x01", "binary data of a kind that no format claims, not a log")
 	check("tie", "tie\n", "these formats claim this input: test-tie-a, test-tie-b; say --format")
 

@@ -22,6 +22,7 @@ type Input struct {
 	Size      int64  // bytes as stored; 0 if unknown
 	ChangedNS int64  // when its file was last written; 0 if unknown. Never an input of what is computed, unless asked for
 	Clock     Clock  // what is known of its clock
+	Table     bool   // its bytes are the rows of a table (Parquet) as CSV: only a mapping for that reads it
 	Members   []Input
 
 	Checkpoints bool        // the report is to have the last checkpoint

@@ -19,7 +19,8 @@ import (
 var exitComment = regexp.MustCompile(`\s+# exit (\d+).*$`)
 
 // Every iopathy command that README and docs show is run, in the order of the
-// document, in a directory with the files of the demo: logs/, inventory.csv.
+// document, in a directory with the files of the demo: logs/, inventory.csv. A
+// fenced block whose fence names a file (```csv array.csv) becomes that file.
 func TestDocs(t *testing.T) {
 	paths := []string{"../../README.md", "../../CONTRIBUTING.md", "../../CHANGELOG.md"}
 	more, err := filepath.Glob("../../docs/*.md")
@@ -42,6 +43,11 @@ func TestDocs(t *testing.T) {
 		}
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			logs, _ := unpackDemo(t)
+			for name, data := range namedBlocks(string(text)) {
+				if err := os.WriteFile(filepath.Join(filepath.Dir(logs), filepath.Base(name)), []byte(data), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
 			for _, c := range commands {
 				want := 0
 				if m := exitComment.FindStringSubmatch(c); m != nil {
@@ -90,6 +96,25 @@ func shown(text string) []string {
 		out = append(out, c)
 	}
 	return out
+}
+
+// namedBlocks gives the fenced blocks whose fence names a file, by that name.
+func namedBlocks(text string) map[string]string {
+	blocks := map[string]string{}
+	name, fenced := "", false
+	for line := range strings.Lines(text) {
+		fence, ok := strings.CutPrefix(strings.TrimSpace(line), "```")
+		switch {
+		case ok && !fenced:
+			_, name, _ = strings.Cut(fence, " ")
+			fenced = true
+		case ok:
+			name, fenced = "", false
+		case fenced && name != "":
+			blocks[name] += line
+		}
+	}
+	return blocks
 }
 
 // The tables of the documents are those of the code, in its order: the

@@ -10,10 +10,14 @@ import (
 )
 
 func (a *app) formatsCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "formats", Short: "List the log formats, what each needs and what it can't tell", GroupID: "know", Args: cobra.NoArgs,
-		Example: "  iopathy formats --output json",
-		RunE: func(*cobra.Command, []string) error {
+	var check []string
+	cmd := &cobra.Command{
+		Use: "formats [--check FILE]", Short: "List the log formats, what each needs and what it can't tell", GroupID: "know", Args: cobra.NoArgs,
+		Example: "  iopathy formats --output json\n  iopathy formats --check array.csv --config iopathy.yaml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(check) > 0 {
+				return a.checkFormats(cmd.Context(), check)
+			}
 			type row struct {
 				Name    string `json:"name"`
 				Doc     string `json:"doc"`
@@ -41,4 +45,6 @@ func (a *app) formatsCmd() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().StringArrayVar(&check, "check", nil, "say what claims this file, and show what it gives; may be repeated")
+	return cmd
 }

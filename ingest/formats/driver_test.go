@@ -3,6 +3,7 @@ package formats
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -28,7 +29,8 @@ type sample struct {
 }
 
 // shelf gives all logs. Beside a log may stand NAME.options with lines of
-// KEY=VALUE: format, host, start_ns, zone, interval, first_report, latency_unit.
+// KEY=VALUE: format, host, start_ns, zone, interval, first_report, latency_unit,
+// mapping (JSON of an ingest.Mapping).
 func shelf(t testing.TB) []sample {
 	t.Helper()
 	var all []sample
@@ -75,6 +77,10 @@ func option(o *ingest.Options, key, value string) (err error) {
 		o.FirstReport, err = strconv.ParseBool(value)
 	case "latency_unit":
 		o.LatencyUnit = value
+	case "mapping":
+		var m ingest.Mapping
+		err = json.Unmarshal([]byte(value), &m)
+		o.Mappings = append(o.Mappings, m)
 	default:
 		err = fmt.Errorf("option %q", key)
 	}

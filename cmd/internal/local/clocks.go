@@ -210,14 +210,7 @@ func (j *Job) clockOf(in *ingest.Input, said []ingest.ClockOffset, used []bool, 
 
 // baseOf is what the format of an input counts from.
 func baseOf(in ingest.Input, o ingest.Options) ingest.TimeBase {
-	if o.Format != "" {
-		f, err := ingest.FormatNamed(o.Format)
-		if err != nil {
-			return ingest.BaseEpoch // reading it says so
-		}
-		return f.Clock
-	}
-	f, _ := ingest.FormatOf(in, o)
+	f, _ := ingest.FormatOf(in, o) // what is wrong, reading it says
 	return f.Clock
 }
 
