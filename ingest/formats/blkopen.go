@@ -57,8 +57,8 @@ type blkTable struct {
 	ios            []blkIO // 0 is no I/O
 	free           int32
 	open           int
-	starts         blkIndex
-	ends           blkIndex // heads only
+	starts         blkIndex `state:"-"` // CheckState makes it anew
+	ends           blkIndex `state:"-"` // heads only
 	oldest, newest int32
 }
 

@@ -44,7 +44,7 @@ type blkparse struct {
 	pairs *blkPairs
 	base  int64 // epoch of time 0
 	rec   blkRecord
-	near  blkNear
+	near  blkNear `state:"-"`
 }
 
 func (d *blkparse) Line(line []byte, out *ingest.Out) {

@@ -60,9 +60,9 @@ type iostatJSON struct {
 	stamps  ioStamps
 
 	row    ioRow
-	names  ioNames
-	device bool   // the open object is a device's
-	str    []byte // the last string, until a colon makes it a key
+	names  ioNames `state:"-"`
+	device bool    // the open object is a device's
+	str    []byte  // the last string, until a colon makes it a key
 	hasStr bool
 	key    []byte
 	value  bool // a key's value is next

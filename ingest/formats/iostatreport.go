@@ -44,7 +44,7 @@ type ioReports struct {
 	account       func(out *ingest.Out, r *ioRow, f ingest.Fate, reason string)
 
 	names    map[string]string
-	near     [64]string // by slot: those of the last rows
+	near     [64]string `state:"-"` // by slot: those of the last rows
 	begun    bool
 	cur      ioReport
 	held     []ioReport // until the period is known
@@ -54,7 +54,7 @@ type ioReports struct {
 	hasPrev  bool
 	shorter  int64 // a difference of stamps below the period, seen once
 	rates    []ioRate
-	spare    []ioRow // memory of a report that is settled
+	spare    []ioRow `state:"-"` // memory of a report that is settled
 }
 
 // The bounds of what is kept while the period is not known, and of one report.

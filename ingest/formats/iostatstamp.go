@@ -21,9 +21,9 @@ type ioStamps struct {
 	hasDate  bool
 	clock    int // seconds of the day of the last stamp without a date
 	hasClock bool
-	same     [24]byte // the last of these as text, which the lines of a table share
-	sameLen  int
-	sameNS   int64
+	same     [24]byte `state:"-"` // the last of these as text, which the lines of a table share
+	sameLen  int      `state:"-"`
+	sameNS   int64    `state:"-"`
 }
 
 // ioOrder is the order of a slashed date.

@@ -85,7 +85,7 @@ type sadfCSV struct {
 	begun   bool
 	fields  [][]byte
 	device  []byte
-	names   ioNames
+	names   ioNames `state:"-"`
 
 	same, span          []byte // the last stamp and interval as text, and what they mean
 	sameSeconds, sameNS int64

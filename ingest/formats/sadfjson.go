@@ -59,7 +59,7 @@ type sadfJSON struct {
 	second int64
 	timed  bool // the stamp of the statistics in hand is known
 	named  []byte
-	names  ioNames
+	names  ioNames `state:"-"`
 
 	rowLines
 }

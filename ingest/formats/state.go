@@ -123,7 +123,8 @@ func (p *blkPairs) CheckState() error {
 }
 
 // CheckState walks all lists of the table: each I/O stands once in the list of
-// its age, in that of its start and, if it has one, in that of its end.
+// its age, in that of its start and, if it has one, in that of its end. The
+// indices of the latter two are made anew, by the lists' first I/Os.
 func (t *blkTable) CheckState() error {
 	n := int32(min(len(t.ios), math.MaxInt32))
 	if n == 0 {
@@ -156,30 +157,41 @@ func (t *blkTable) CheckState() error {
 		}
 	}
 	clear(seen)
-	for key, l := range t.starts {
-		prev := int32(0)
-		for i := l.head; i != 0; prev, i = i, t.ios[i].startNext {
+	t.starts, t.ends = newBlkIndex(), newBlkIndex()
+	for h := t.oldest; h != 0; h = t.ios[h].ageNext {
+		first := &t.ios[h]
+		if first.startPrev != 0 {
+			continue
+		}
+		key, prev := blkKey(first.dev, first.sector), int32(0)
+		for i := h; i != 0; prev, i = i, t.ios[i].startNext {
 			if !visit(i) || t.ios[i].startPrev != prev || t.ios[i].state >= blkFreeState || blkKey(t.ios[i].dev, t.ios[i].sector) != key {
 				return errState
 			}
 			open--
 		}
-		if prev == 0 || prev != l.tail {
+		if t.starts.get(key).head != 0 {
 			return errState
 		}
+		t.starts.set(key, blkList{h, prev})
 	}
 	clear(seen)
-	for key, head := range t.ends {
-		prev := int32(0)
-		for i := head; i != 0; prev, i = i, t.ios[i].endNext {
+	for h := t.oldest; h != 0; h = t.ios[h].ageNext {
+		first := &t.ios[h]
+		if !first.hasEnd() || first.endPrev != 0 {
+			continue
+		}
+		key, prev := blkKey(first.dev, first.sector+first.sectors), int32(0)
+		for i := h; i != 0; prev, i = i, t.ios[i].endNext {
 			if !visit(i) || t.ios[i].endPrev != prev || !t.ios[i].hasEnd() || blkKey(t.ios[i].dev, t.ios[i].sector+t.ios[i].sectors) != key {
 				return errState
 			}
 			ends--
 		}
-		if prev == 0 {
+		if t.ends.get(key).head != 0 {
 			return errState
 		}
+		t.ends.set(key, blkList{head: h})
 	}
 	return holds(open == 0, ends == 0)
 }
