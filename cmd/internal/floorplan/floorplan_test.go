@@ -28,6 +28,7 @@ var rooms = map[string][]string{
 	"cluster":                {"features", "reduce", "ingest"},
 	"cluster/compare":        {"features", "cluster"},
 	"cluster/knee":           {},
+	"cluster/matrix":         {"cluster/knee"},
 	"heatmap":                {"features", "cluster"},
 	"reports":                {"features", "reduce", "cluster", "heatmap", "ingest", "reports/assets"},
 	"reports/assets":         {},
@@ -39,7 +40,7 @@ var rooms = map[string][]string{
 }
 
 // computing stages touch no files, clocks, flags, loggers or random sources.
-var computing = []string{"features", "reduce", "cluster", "cluster/compare", "cluster/knee", "heatmap"}
+var computing = []string{"features", "reduce", "cluster", "cluster/compare", "cluster/knee", "cluster/matrix", "heatmap"}
 
 var outside = []string{"os", "net", "log", "flag", "io/fs", "math/rand", "time", "github.com/apache/arrow", "github.com/spf13"}
 
