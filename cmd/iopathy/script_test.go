@@ -95,6 +95,15 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 			}
 			ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o644))
 		},
+		"fioresult": func(ts *testscript.TestScript, neg bool, args []string) {
+			// fioresult FILE MICROSECONDS: fio's JSON of one job of random reads
+			us, err := strconv.ParseFloat(args[1], 64)
+			ts.Check(err)
+			text := fmt.Sprintf(`{"fio version":"fio-3.33","timestamp_ms":1700000000000,"jobs":[{"jobname":"rr","error":0,"usr_cpu":12.5,"sys_cpu":7.5,"job_runtime":10000,
+"read":{"io_bytes":%d,"bw_bytes":%d,"iops":%f,"runtime":10000,"total_ios":%d,"clat_ns":{"min":1000,"max":%d,"mean":%f,"stddev":10.0,"N":%d,"percentile":{"50.000000":%d,"99.000000":%d}}}}]}
+`, int64(1e10/us)*4096, int64(1e9/us)*4096, 1e6/us, int64(1e7/us), int64(us*9000), us*1000, int64(1e7/us), int64(us*900), int64(us*4000))
+			ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
+		},
 		"pack": func(ts *testscript.TestScript, neg bool, args []string) {
 			// pack FROM TO: gzip
 			data, err := os.ReadFile(ts.MkAbs(args[0]))

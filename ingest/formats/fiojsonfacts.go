@@ -179,6 +179,14 @@ func (d *fioJSON) value(v []byte, out *ingest.Out) {
 			if number {
 				d.tell("fio_job_error", d.job.name, x, out)
 			}
+		case "usr_cpu", "sys_cpu":
+			if number && x >= 0 {
+				name := "fio_job_cpu_user" // share of one core
+				if key == "sys_cpu" {
+					name = "fio_job_cpu_system"
+				}
+				d.tell(name, d.job.name, x/100, out)
+			}
 		case "job_runtime":
 			if number && x > 0 {
 				d.tell("fio_job_runtime_ns", d.job.name, x*1e6, out)

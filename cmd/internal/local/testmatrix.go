@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -45,7 +46,7 @@ func ReadTestMatrix(file string) (*TestMatrix, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)
 	if err := dec.Decode(&m); err != nil {
-		return nil, fmt.Errorf("matrix: %s: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, fmt.Errorf("matrix: %s: %s", file, yamlWords(err))
 	}
 	if len(m.Runs) == 0 {
 		return nil, fmt.Errorf("matrix: %s: no runs", file)
@@ -68,6 +69,17 @@ func ReadTestMatrix(file string) (*TestMatrix, error) {
 		}
 	}
 	return &m, nil
+}
+
+// strayField is how yaml says that a key is unknown.
+var strayField = regexp.MustCompile(`field (\S+) not found in type \S+`)
+
+// yamlWords is the first fault in words that fit one line.
+func yamlWords(err error) string {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	text = strings.TrimSpace(strings.TrimPrefix(text, "unmarshal errors:"))
+	text, _, _ = strings.Cut(text, "\n")
+	return strayField.ReplaceAllString(text, "unknown key $1")
 }
 
 // Figures are those of one run, from the job's lake: of fio's own summary
