@@ -19,7 +19,7 @@ var Iostat = ingest.Register(ingest.Format{
 	Needs: "-t stamps, else start_ns (times then count from 0) and interval (1s is taken unless the rates show another); " +
 		"zone of the stamps (UTC is taken); first_report if it ran with -y and that can't be told from the rates",
 	Lacks: "single I/Os, offsets, processes, errors; read and write latency apart before sysstat 10.0.4 and with -s, flushes before 12.3.1; " +
-		"how devices stack (sda1 beside sda, dm-0 beside both: bytes count once in each); CPU lines and -g groups are notes",
+		"how devices stack (sda1 beside sda, dm-0 beside both: bytes count once in each); -g groups are notes; CPU lines are evidence (cpu_iowait_share)",
 	Sniff: sniffIostat,
 	Lines: func(src *ingest.Source) (ingest.LinesDecoder, error) { return newIostatText(src) },
 })
@@ -122,7 +122,8 @@ type iostatText struct {
 	indent  int  // of the header; a group's line stands deeper
 	table   bool // within a table
 	cpu     bool // the CPU values are next
-	next    int  // the row that a further table of the report continues
+	cpuCols []string
+	next    int // the row that a further table of the report continues
 	fields  uint64
 	space   [maxIOTokens][]byte
 	esc     []byte
@@ -176,14 +177,18 @@ func (d *iostatText) Line(line []byte, out *ingest.Out) {
 	cpu := d.cpu
 	d.cpu = false
 	switch {
-	case len(tok) == 0 || cpu:
+	case len(tok) == 0:
 		out.Note()
+		d.cpu = cpu && d.reports.cur.cpu // a mail's blank line between
+	case cpu:
+		d.cpuLine(tok, out)
 	case isBanner(line):
 		d.banner(line, out)
 		out.Note()
 	case string(tok[0]) == "avg-cpu:":
 		d.reports.cpuBlock(out)
 		d.table, d.cpu = false, true
+		d.cpuCols = cpuHeader(tok[1:], d.cpuCols[:0])
 		out.Note()
 	case d.header(tok, indent, out):
 		out.Note()
@@ -196,6 +201,27 @@ func (d *iostatText) Line(line []byte, out *ingest.Out) {
 		}
 		d.deviceLine(line, tok, indent, text, out)
 	}
+}
+
+// cpuLine reads the shares of CPU time; the line's fate is settled with the
+// report.
+func (d *iostatText) cpuLine(tok [][]byte, out *ingest.Out) {
+	c := &d.reports.cur.shares
+	if !d.reports.cur.opened || len(tok) != len(d.cpuCols) || c.lines > 0 {
+		out.Note()
+		return
+	}
+	var read ioCPU
+	for i, t := range tok {
+		x, ok := percentShare(t)
+		if !ok {
+			out.Note()
+			return
+		}
+		read.put(d.cpuCols[i], x)
+	}
+	*c = read
+	c.lines, c.position = 1, out.Position
 }
 
 func (d *iostatText) banner(line []byte, out *ingest.Out) {

@@ -23,7 +23,7 @@ var IostatJSON = ingest.Register(ingest.Format{
 	Kind: ingest.KindSample,
 	Needs: "-t stamps, else start_ns (times then count from 0) and interval (1s is taken unless the rates show another); " +
 		"zone of stamps without offset (UTC is taken); first_report if it ran with -y and that can't be told from the rates",
-	Lacks: "single I/Os, offsets, processes, errors; how devices stack; CPU figures and -g groups are notes; units before sysstat 12.2.1 may be wrong",
+	Lacks: "single I/Os, offsets, processes, errors; how devices stack; -g groups are notes; CPU figures are evidence (cpu_iowait_share), their lines notes; units before sysstat 12.2.1 may be wrong",
 	Sniff: sniffIostatJSON,
 	Stream: func(src *ingest.Source) (ingest.StreamDecoder, error) {
 		d := &iostatJSON{lineno: 1, names: ioNames{columns: ioColumns}}
@@ -62,7 +62,9 @@ type iostatJSON struct {
 	row    ioRow
 	names  ioNames `state:"-"`
 	device bool    // the open object is a device's
-	str    []byte  // the last string, until a colon makes it a key
+	cpu    bool    // the CPU figures are open
+	cpuAt  int64
+	str    []byte // the last string, until a colon makes it a key
 	hasStr bool
 	key    []byte
 	value  bool // a key's value is next
@@ -124,7 +126,7 @@ func (d *iostatJSON) token(b []byte, final bool, at int64, out *ingest.Out) int 
 			d.hasStr = false
 			d.key = append(d.key[:0], d.str...)
 			d.value = true
-			d.keyed(out)
+			d.keyed(at, out)
 		}
 	case c == '{':
 		if d.device {
@@ -132,6 +134,7 @@ func (d *iostatJSON) token(b []byte, final bool, at int64, out *ingest.Out) int 
 		}
 		d.row, d.device, d.value, d.hasStr = ioRow{}, false, false, false
 	case c == '}':
+		d.cpu = false
 		if d.device {
 			d.endRow(d.row.reason, at, out)
 		}
@@ -206,13 +209,15 @@ func jsonScalar(b []byte) (n int, more bool) {
 }
 
 // keyed acts on keys that matter before their value.
-func (d *iostatJSON) keyed(out *ingest.Out) {
+func (d *iostatJSON) keyed(at int64, out *ingest.Out) {
 	switch string(d.key) {
 	case "statistics":
 		d.reports.run(d.reports.host, out)
 	case "avg-cpu":
 		d.reports.cpuBlock(out)
+		d.cpu, d.cpuAt = true, out.Position+at
 	case "disk":
+		d.cpu = false
 		d.reports.header(1, out)
 	}
 }
@@ -242,6 +247,15 @@ func (d *iostatJSON) text(s []byte, out *ingest.Out) {
 
 // number takes a key's number, or what stands in its place.
 func (d *iostatJSON) number(b []byte) {
+	if !d.device && d.cpu {
+		if name := cpuNames[string(d.key)]; name != "" {
+			if x, ok := percentShare(b); ok {
+				d.reports.cur.shares.put(name, x)
+				d.reports.cur.shares.position = d.cpuAt
+			}
+		}
+		return
+	}
 	c, ok := d.names.find(d.key)
 	if !ok || c.field == ioOther || string(b) == "null" {
 		return

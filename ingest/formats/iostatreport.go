@@ -16,6 +16,7 @@ type ioReport struct {
 	opened  bool
 	first   bool // the first behind a banner, or of the input
 	cpu     bool // its CPU block was seen
+	shares  ioCPU
 	seen    uint64
 }
 
@@ -126,6 +127,7 @@ func (p *ioReports) header(fields uint64, out *ingest.Out) {
 func (p *ioReports) slot(out *ingest.Out) *ioRow {
 	if len(p.cur.rows) >= rowsBound { // a report without end is settled in pieces
 		next := p.cur
+		next.shares = ioCPU{}
 		p.close(out)
 		next.rows, p.spare = p.spare, nil
 		p.cur = next
@@ -232,6 +234,7 @@ func (p *ioReports) settle(r *ioReport, out *ingest.Out) {
 	if host == "" {
 		host = p.srcHost
 	}
+	p.settleCPU(r, host, boot, out)
 	for i := range r.rows {
 		row := &r.rows[i]
 		switch {

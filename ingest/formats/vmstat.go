@@ -1,0 +1,154 @@
+package formats
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/iopathy/iopathy/ingest"
+)
+
+// Vmstat reads procps' vmstat N: -t, -w, -n, -a. Its columns are evidence of the
+// host: cpu_iowait_share and its like, vmstat_running and vmstat_blocked (tasks),
+// swap_in_bytes_per_s, swap_out_bytes_per_s, block_in_bytes_per_s,
+// block_out_bytes_per_s (KiB there), interrupts_per_s, context_switches_per_s. The
+// first row holds means since boot: a reject, unless first_report says that it ran
+// with -y.
+var Vmstat = ingest.Register(ingest.Format{
+	Name:  "vmstat",
+	Doc:   "procps vmstat N, with -t, -w, -a or not",
+	Kind:  ingest.KindNone,
+	Needs: "-t stamps, else start_ns (times then count from 0) and interval (1s is taken); zone of the stamps (UTC is taken); first_report if it ran with -y",
+	Lacks: "host, devices, single I/Os; memory, whose unit -S sets; the tables of -d, -D, -m, -p and -s",
+	Sniff: sniffVmstat,
+	Lines: func(src *ingest.Source) (ingest.LinesDecoder, error) {
+		clock, err := newSeriesClock(src)
+		if err != nil {
+			return nil, fmt.Errorf("vmstat: %w", err)
+		}
+		return &vmstat{clock: clock, host: src.Host, first: !src.Options.FirstReport, boots: !src.Options.FirstReport}, nil
+	},
+})
+
+// vmstatColumn is what a column means: its fact's name and unit; percent says
+// that it is a share in percent.
+type vmstatColumn struct {
+	name    string
+	unit    float64
+	percent bool
+}
+
+var vmstatColumns = map[string]vmstatColumn{
+	"r": {"vmstat_running", 1, false}, "b": {"vmstat_blocked", 1, false},
+	"si": {"swap_in_bytes_per_s", 1024, false}, "so": {"swap_out_bytes_per_s", 1024, false},
+	"bi": {"block_in_bytes_per_s", 1024, false}, "bo": {"block_out_bytes_per_s", 1024, false},
+	"in": {"interrupts_per_s", 1, false}, "cs": {"context_switches_per_s", 1, false},
+	"us": {"cpu_user_share", 1, true}, "sy": {"cpu_system_share", 1, true}, "id": {"cpu_idle_share", 1, true},
+	"wa": {"cpu_iowait_share", 1, true}, "st": {"cpu_steal_share", 1, true}, "gu": {"cpu_guest_share", 1, true},
+	"swpd": {}, "free": {}, "buff": {}, "cache": {}, "inact": {}, "active": {},
+}
+
+// vmstatHeader tells the second line of a header.
+func vmstatHeader(tok [][]byte) bool {
+	return len(tok) >= 16 && string(tok[0]) == "r" && string(tok[1]) == "b" && string(tok[2]) == "swpd"
+}
+
+func sniffVmstat(head []byte, _ string) int {
+	var space [maxIOTokens][]byte
+	for line := range bytes.Lines(head) {
+		if vmstatHeader(cutFields(bytes.TrimRight(line, "\r\n"), space[:0])) {
+			return 2
+		}
+	}
+	return 0
+}
+
+type vmstat struct {
+	clock seriesClock
+	host  string
+	cols  []vmstatColumn
+	first bool // the next row is since boot
+	boots bool // that of each run is
+	again bool // a time stood before the header: another run
+	rows  int64
+	space [maxIOTokens][]byte
+}
+
+func (d *vmstat) Line(line []byte, out *ingest.Out) {
+	tok := cutFields(bytes.TrimRight(line, "\r"), d.space[:0])
+	switch {
+	case len(tok) == 0 || bytes.HasPrefix(tok[0], []byte("procs")) || bytes.HasPrefix(tok[0], []byte("--procs")):
+		out.Note()
+		return
+	case vmstatHeader(tok):
+		d.cols = d.cols[:0]
+		for _, t := range tok {
+			c, ok := vmstatColumns[string(t)]
+			if !ok { // the zone of -t
+				break
+			}
+			d.cols = append(d.cols, c)
+		}
+		if d.again {
+			d.first, d.again = d.boots, false
+		}
+		out.Note()
+		return
+	case d.clock.mark(line):
+		d.again, d.rows = true, 0
+		out.Note()
+		return
+	case len(d.cols) == 0:
+		out.Note()
+		return
+	case tok[0][0] < '0' || tok[0][0] > '9':
+		out.Note()
+		return
+	case len(tok) != len(d.cols) && len(tok) != len(d.cols)+2:
+		out.Reject(line, "columns")
+		return
+	}
+	var values [24]float64
+	for i, c := range d.cols {
+		x, ok := counterNumber(tok[i], false)
+		if !ok || x < 0 || c.percent && x > 101 {
+			out.Reject(line, "bad-value")
+			return
+		}
+		values[i] = x * c.unit
+		if c.percent {
+			values[i] = min(x/100, 1)
+		}
+	}
+	ns := int64(0)
+	if len(tok) == len(d.cols)+2 {
+		at := len(tok) - 2
+		var ok bool
+		stamp := line[offsetOf(line, tok[at]) : offsetOf(line, tok[at+1])+len(tok[at+1])]
+		if ns, ok = d.clock.stamps.parse(stamp); !ok {
+			out.Reject(line, "bad-time")
+			return
+		}
+	} else {
+		ns = d.clock.timeNS + d.rows*d.clock.stepNS
+		d.rows++
+		if ns < d.clock.timeNS {
+			out.Reject(line, "bad-time")
+			return
+		}
+	}
+	if d.first {
+		d.first = false
+		out.Reject(line, "since-boot")
+		return
+	}
+	e := ingest.Evidence{TimeNS: ns, Host: out.Names.InternString(d.host)}
+	for i, c := range d.cols {
+		if c.name != "" {
+			e.Name, e.Value = out.Names.InternString(c.name), values[i]
+			out.Fact(e)
+		}
+	}
+	out.Count(ingest.FateEvent, "", 1)
+}
+
+func (d *vmstat) End(*ingest.Out) {}
