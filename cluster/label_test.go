@@ -182,6 +182,9 @@ func TestNeighboursAreHeard(t *testing.T) {
 		}
 	}
 	check("a blip", w{{m, 0.2}, {m, 1.1}, {m, 0.2}}, "", "", "")
+	check("mild ones here and there", w{{m, 1.1}, {m, 0.2}, {m, 1.1}, {m, 0.2}, {m, 0.2}, {s, 1.1}}, "", "", "", "", "", "")
+	check("mild ones in a row", w{{m, 1.11}, {m, 1.1}, {m, 1.1}, {m, 1.1}}, m, m, m, m)
+	check("too few mild ones", w{{m, 1.1}, {m, 1.1}, {m, 1.1}, {m, 0.8}}, "", "", "", "")
 	check("a severe one", w{{m, 0.2}, {m, 1.5}, {m, 0.2}}, "", m, "")
 	check("hysteresis", w{{m, 0.2}, {m, 0.8}, {m, 1.5}, {m, 2}, {m, 0.9}, {m, 0.2}}, "", m, m, m, m, "")
 	check("not of another kind", w{{m, 0.2}, {s, 0.8}, {m, 1.5}, {m, 2}}, "", "", m, m)
@@ -354,6 +357,7 @@ func TestOptionsNameWhatIsWrong(t *testing.T) {
 		"centres":      func(o *Options) { o.Centres = 3 },
 		"fragment":     func(o *Options) { o.Fragment = 1 },
 		"distinct":     func(o *Options) { o.Distinct = -1 },
+		"excess":       func(o *Options) { o.Excess = -1 },
 		"hysteresis":   func(o *Options) { o.Hysteresis = 0 },
 		"min_coverage": func(o *Options) { o.MinCoverage = 2 },
 	} {

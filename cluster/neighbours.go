@@ -13,24 +13,28 @@ import (
 //
 //  1. a sick window takes the pathology for which it and its sick neighbours
 //     speak best;
-//  2. a sick window all alone must be severe (Options.Blip);
-//  3. what needs time to show (WarmUpS of the catalogue) reaches back over
+//  2. what needs time to show (WarmUpS of the catalogue) reaches back over
 //     windows of the same load: a working set must be read once before it can
 //     be read again;
-//  4. the neighbour of a sick window that leans the same way is sick at a
+//  3. the neighbour of a sick window that leans the same way is sick at a
 //     lower severity (Options.Hysteresis);
-//  5. one well window between two of the same pathology belongs to them: a
-//     period may be longer than a window.
+//  4. one well window between two of the same pathology belongs to them: a
+//     period may be longer than a window;
+//  5. sick windows in a row must stand over the gate by Options.Excess in sum: a
+//     gate is a quantile, so that some healthy windows always lie just beyond
+//     it, one here and one there. One window must be severe, several together
+//     may be mild, and a long one says more than a short one. (The sum is that
+//     of Page's test, 1954.)
 //
-// It looks one window ahead, and WarmUpS for step 3. Windows are neighbours
-// when one ends where the next starts.
+// It looks one window ahead, WarmUpS for step 2, and to the end of the row for
+// step 5. Windows are neighbours when one ends where the next starts.
 func hear(points []reduce.Point, looks []look, said []saying, run []int, j *judge) {
 	s := sequence{points: points, looks: looks, said: said, run: run, j: j}
 	s.vote()
-	s.blips()
 	s.reachBack()
 	s.hysteresis()
 	s.fill()
+	s.mild()
 }
 
 type sequence struct {
@@ -103,24 +107,6 @@ func (s *sequence) vote() {
 
 // voteTie lets what was said of a window stand against an equal score.
 const voteTie = 1e-9
-
-func (s *sequence) blips() {
-	before := s.snapshot()
-	for i := range s.run {
-		if before[i].verdict != Sick {
-			continue
-		}
-		alone := true
-		for _, step := range []int{-1, 1} {
-			if k := s.neighbour(i, step); k >= 0 && before[k].verdict == Sick {
-				alone = false
-			}
-		}
-		if alone && s.looks[s.run[i]].severity < s.j.o.Blip {
-			*s.at(i) = saying{verdict: Healthy, entry: -1, class: -1}
-		}
-	}
-}
 
 func (s *sequence) reachBack() {
 	for e := range s.j.r.entries {
@@ -201,4 +187,34 @@ func (s *sequence) fill() {
 			*s.at(i) = before[a]
 		}
 	}
+}
+
+func (s *sequence) mild() {
+	for from := 0; from < len(s.run); {
+		if !s.sick(from) {
+			from++
+			continue
+		}
+		to, excess := from, 0.0
+		for next := from; s.sick(next); next = s.neighbour(next, 1) {
+			to = next + 1
+			l, severity := &s.looks[s.run[next]], 0.0
+			if severity = l.severity; s.at(next).entry >= 0 {
+				severity = s.j.severity(l, s.at(next).entry)
+			}
+			excess += max(severity-1, 0) * lengthWeight(s.points[s.run[next]].Window)
+		}
+		if excess < s.j.o.Excess {
+			for i := from; i < to; i++ {
+				*s.at(i) = saying{verdict: Healthy, entry: -1, class: -1}
+			}
+		}
+		from = to
+	}
+}
+
+// lengthWeight is what a window says against one of 10 s, within limits: what
+// makes healthy windows differ doesn't average out for ever.
+func lengthWeight(w *features.Window) float64 {
+	return min(max(float64(w.EndNS-w.StartNS)/10e9, 0.5), 2)
 }

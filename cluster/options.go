@@ -15,7 +15,7 @@ type Options struct {
 	MinScore    float64 `mapstructure:"min_score"`    // score below which a window or class is unrecognised
 	Override    float64 `mapstructure:"override"`     // margin by which a window's own direction beats its class's
 	Vote        float64 `mapstructure:"vote"`         // score that each sick neighbour adds to its own pathology
-	Blip        float64 `mapstructure:"blip"`         // severity that a window needs to be sick all alone
+	Excess      float64 `mapstructure:"excess"`       // severity that sick windows of 10 s in a row must stand over the gate in sum
 	Hysteresis  float64 `mapstructure:"hysteresis"`   // severity at which the neighbour of a sick window is sick too
 	Alone       bool    `mapstructure:"alone"`        // judge each window by itself, without its neighbours
 	MinCoverage float64 `mapstructure:"min_coverage"` // below it a window is an artefact
@@ -27,7 +27,7 @@ func DefaultOptions() Options {
 	return Options{
 		K: 8, Seed: 1, Exact: 100_000, Centres: 2_000, MinSick: 100, MinDevices: 16,
 		Fragment: 0.02, Distinct: 0.1, MinScore: 0.45, Override: 0.1,
-		Vote: 0.1, Blip: 1.2, Hysteresis: 0.7, MinCoverage: 0.5, Coverage: 0.9,
+		Vote: 0.1, Excess: 0.4, Hysteresis: 0.7, MinCoverage: 0.5, Coverage: 0.9,
 	}
 }
 
@@ -46,6 +46,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("distinct: %v is not a cosine distance", o.Distinct)
 	case !(o.Hysteresis > 0 && o.Hysteresis <= 1):
 		return fmt.Errorf("hysteresis: %v is not between 0 and 1", o.Hysteresis)
+	case !(o.Excess >= 0):
+		return fmt.Errorf("excess: %v is negative", o.Excess)
 	case !(o.MinCoverage >= 0 && o.MinCoverage <= 1):
 		return fmt.Errorf("min_coverage: %v is not a share", o.MinCoverage)
 	}
