@@ -122,7 +122,9 @@ func (c ClockReport) String() string {
 	s := c.Base
 	switch {
 	case c.Loose:
-		s += ", tied to no date"
+		if s += ", tied to no date"; c.Anchor != "" {
+			s += "; by " + c.Anchor
+		}
 	case c.Anchor != "":
 		s += " by " + c.Anchor
 	}

@@ -22,6 +22,7 @@ const module = "github.com/iopathy/iopathy"
 var rooms = map[string][]string{
 	"ingest":                 {},
 	"ingest/formats":         {"ingest"},
+	"ingest/align":           {"ingest"},
 	"ingest/lake":            {},
 	"features":               {"ingest"},
 	"reduce":                 {"features", "ingest"},
@@ -40,7 +41,7 @@ var rooms = map[string][]string{
 }
 
 // computing stages touch no files, clocks, flags, loggers or random sources.
-var computing = []string{"features", "reduce", "cluster", "cluster/compare", "cluster/knee", "cluster/matrix", "heatmap"}
+var computing = []string{"ingest/align", "features", "reduce", "cluster", "cluster/compare", "cluster/knee", "cluster/matrix", "heatmap"}
 
 var outside = []string{"os", "net", "log", "flag", "io/fs", "math/rand", "time", "github.com/apache/arrow", "github.com/spf13"}
 
