@@ -39,7 +39,8 @@ type Axis struct {
 // Summary is the account of what was read.
 type Summary struct {
 	Sources  []Source
-	Problems []string // what a reader should know: "clock went backwards in 3 inputs"
+	Problems []string        // what a reader should know: "clock went backwards in 3 inputs"
+	Devices  []DeviceSources // those with several recordings, or with losses
 }
 
 // Source is one input and the fates of its lines. Name is as the user knows

@@ -51,6 +51,8 @@ type pageView struct {
 	DevicesLeft        int
 	Sources            []sourceView
 	SourcesLeft        int
+	Recordings         []recordingView
+	RecordingsLeft     int
 	Totals             sourceView
 	Problems           []string
 	Config, Version    string

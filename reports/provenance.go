@@ -15,6 +15,7 @@ type sourceView struct {
 }
 
 func (f *facts) provenance(p *pageView) {
+	f.recordings(p)
 	var total Source
 	total.Rejects, total.Unpaired = map[string]int64{}, map[string]int64{}
 	for i := range f.in.Ingest.Sources {

@@ -28,26 +28,27 @@ func (n number) MarshalJSON() ([]byte, error) {
 // The document's parts. Times are ns since the epoch; shares are 0..1.
 type (
 	jsonReport struct {
-		Schema   int            `json:"schema"`
-		Tool     string         `json:"tool"`
-		Version  string         `json:"version"`
-		Verdict  string         `json:"verdict"` // in words
-		Model    string         `json:"model"`   // fitted or shipped
-		Why      string         `json:"model_why"`
-		FromNS   int64          `json:"from_ns"`
-		ToNS     int64          `json:"to_ns"`
-		Totals   jsonTotals     `json:"totals"`
-		Quality  jsonQuality    `json:"data_quality"`
-		Classes  []jsonClass    `json:"classes"`
-		Kinds    map[string]int `json:"pathologies"` // sick windows by slug
-		Episodes []jsonEpisode  `json:"episodes"`
-		Devices  []jsonDevice   `json:"devices"`
-		Cuts     []jsonCut      `json:"cuts"`
-		Inputs   []jsonInput    `json:"inputs"`
-		Scale    any            `json:"scale"`
-		Seed     uint64         `json:"seed"`
-		Warnings []string       `json:"warnings"`
-		Problems []string       `json:"problems"`
+		Schema   int             `json:"schema"`
+		Tool     string          `json:"tool"`
+		Version  string          `json:"version"`
+		Verdict  string          `json:"verdict"` // in words
+		Model    string          `json:"model"`   // fitted or shipped
+		Why      string          `json:"model_why"`
+		FromNS   int64           `json:"from_ns"`
+		ToNS     int64           `json:"to_ns"`
+		Totals   jsonTotals      `json:"totals"`
+		Quality  jsonQuality     `json:"data_quality"`
+		Classes  []jsonClass     `json:"classes"`
+		Kinds    map[string]int  `json:"pathologies"` // sick windows by slug
+		Episodes []jsonEpisode   `json:"episodes"`
+		Devices  []jsonDevice    `json:"devices"`
+		Cuts     []jsonCut       `json:"cuts"`
+		Inputs   []jsonInput     `json:"inputs"`
+		Scale    any             `json:"scale"`
+		Seed     uint64          `json:"seed"`
+		Warnings []string        `json:"warnings"`
+		Problems []string        `json:"problems"`
+		Sources  []DeviceSources `json:"device_sources"` // where a device has several recordings
 	}
 	jsonTotals struct {
 		Devices      int    `json:"devices"`
@@ -173,6 +174,10 @@ func JSON(w io.Writer, in *Input) error {
 		Kinds:   f.byPathology,
 		Classes: []jsonClass{}, Episodes: []jsonEpisode{}, Devices: []jsonDevice{}, Cuts: []jsonCut{}, Inputs: []jsonInput{},
 		Scale: f.scale, Seed: in.Seed, Warnings: list(in.Result.Warnings), Problems: list(in.Ingest.Problems),
+		Sources: in.Ingest.Devices,
+	}
+	if doc.Sources == nil {
+		doc.Sources = []DeviceSources{}
 	}
 	for _, e := range in.Result.Episodes {
 		doc.Totals.WorstEpisode = max(doc.Totals.WorstEpisode, number(e.Severity))

@@ -219,6 +219,15 @@ func made(devices, windows, sick int, seed uint64) *Input {
 			Rejects: map[string]int64{"bad-time": 40, "short-line": int64(3 * i)}, Unpaired: map[string]int64{"no-complete": int64(60 - 3*i)},
 		})
 	}
+	in.Ingest.Devices = []DeviceSources{{
+		Host: in.Windows[0].Host, Device: in.Windows[0].Device, Coverage: 0.995,
+		Recordings: []Recording{
+			{Inputs: []string{"trace.blkparse"}, Format: "blkparse", Rank: "block trace", Kind: "q2c", FromNS: in.Windows[0].StartNS, ToNS: in.Windows[0].EndNS,
+				Requests: 4000, Bytes: 16384000, UsedNS: 10e9, Used: [][2]int64{{in.Windows[0].StartNS, in.Windows[0].EndNS}}, Stretches: 1, Counters: "iostat"},
+			{Inputs: []string{"snoop.txt"}, Format: "biosnoop", Rank: "driver trace", Kind: "d2c", FromNS: in.Windows[0].StartNS, ToNS: in.Windows[0].EndNS,
+				Requests: 3990, Bytes: 16343040, Check: Check{3990, 16343040, 4000, 16384000}},
+		},
+	}}
 	in.Ingest.Problems = []string{"the clock went backwards by 0.4 s in night/trace-03.blkparse.gz"}
 	in.Scale = heatmap.Scale{}
 	return in

@@ -62,7 +62,9 @@ type blkHeader struct {
 	pid     int32  // -1: beyond all sense
 	device  uint32
 	errno   uint16
-	payload int // bytes
+	payload int    // bytes
+	number  uint32 // of the record, of its device and CPU, from 1; 0: not counted
+	cpu     uint32
 }
 
 // body is the payload without the id of the cgroup.
@@ -82,10 +84,13 @@ func (d *blktrace) fields(m *blkMember, data []byte, h *blkHeader) {
 	le := binary.LittleEndian
 	var action uint64
 	h.time, h.sector, h.bytes = int64(le.Uint64(b[8:])), le.Uint64(b[16:]), le.Uint32(b[24:])
+	h.number = le.Uint32(b[4:])
 	if m.version == 8 {
+		h.cpu = le.Uint32(b[44:])
 		h.pid, action, h.device = int32(le.Uint32(b[28:])), le.Uint64(b[32:]), le.Uint32(b[40:])
 		h.errno, h.payload = le.Uint16(b[48:]), int(le.Uint16(b[50:]))
 	} else {
+		h.cpu = le.Uint32(b[40:])
 		action, h.pid, h.device = uint64(le.Uint32(b[28:])), int32(le.Uint32(b[32:])), le.Uint32(b[36:])
 		h.errno, h.payload = le.Uint16(b[44:]), int(le.Uint16(b[46:]))
 	}
@@ -102,6 +107,7 @@ func (d *blktrace) swap(m *blkMember, b []byte) []byte {
 	word := func(at int) { le.PutUint32(to[at:], be.Uint32(b[at:])) }
 	long := func(at int) { le.PutUint64(to[at:], be.Uint64(b[at:])) }
 	half := func(at int) { le.PutUint16(to[at:], be.Uint16(b[at:])) }
+	word(4)
 	long(8)
 	long(16)
 	word(24)
@@ -109,12 +115,14 @@ func (d *blktrace) swap(m *blkMember, b []byte) []byte {
 	if m.version == 8 {
 		long(32)
 		word(40)
+		word(44)
 		half(48)
 		half(50)
 		return to
 	}
 	word(32)
 	word(36)
+	word(40)
 	half(44)
 	half(46)
 	return to

@@ -19,16 +19,17 @@ const (
 )
 
 const (
-	blkOpenFacts   = 10000                // open_io facts of one input
-	blkRemapFacts  = 1024                 // remap facts of one input
-	blkComms       = 1 << 16              // names of tasks kept for reuse
-	blkUnseen      = 64                   // completions remembered that came before their D
-	blkSequences   = 256                  // flush sequences remembered until they end
-	blkSkew        = time.Millisecond     // how far clocks of CPUs may disagree
-	blkOpenFact    = "open_io"            // an I/O in the driver at the end: its bytes
-	blkMoreFact    = "open_io_more"       // how many more than blkOpenFacts there are
-	blkRemapFact   = "remap"              // the device's I/O came from the device in Text
-	blkLostFact    = "lost_records"       // records that the tracer dropped
+	blkOpenFacts   = 10000            // open_io facts of one input
+	blkRemapFacts  = 1024             // remap facts of one input
+	blkComms       = 1 << 16          // names of tasks kept for reuse
+	blkUnseen      = 64               // completions remembered that came before their D
+	blkSequences   = 256              // flush sequences remembered until they end
+	blkSkew        = time.Millisecond // how far clocks of CPUs may disagree
+	blkOpenFact    = "open_io"        // an I/O in the driver at the end: its bytes
+	blkMoreFact    = "open_io_more"   // how many more than blkOpenFacts there are
+	blkRemapFact   = "remap"          // the device's I/O came from the device in Text
+	blkLostFact    = "lost_records"   // records that the tracer dropped, before this time or as Text says
+	blkLostWhole   = "of the whole recording"
 	blkDevOverflow = "too-many-devices"   // reject
 	blkBackwards   = "completed-too-soon" // reject: completed before it was queued
 )

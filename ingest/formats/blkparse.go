@@ -66,20 +66,29 @@ func (d *blkparse) Line(line []byte, out *ingest.Out) {
 }
 
 // lost tells of the records that blkparse missed, by its summary:
-// "Skips: n forward (records - percent)".
+// "Skips: n forward (records - percent)", and of those that blktrace dropped, by
+// what it says: "Total: n events (dropped n), n KiB data".
 func (d *blkparse) lost(line []byte, out *ingest.Out) {
 	s := blkText{b: line}
-	if string(s.word()) != "Skips:" {
+	before := []byte("dropped ")
+	switch string(s.word()) {
+	case "Skips:":
+		before = []byte("(")
+	case "Total:":
+	default:
 		return
 	}
-	if i := bytes.IndexByte(line, '('); i >= 0 {
-		s.i = i + 1
-		s.blanks()
-		if n, ok := s.number(); ok && n > 0 {
-			out.Fact(ingest.Evidence{
-				TimeNS: d.base, Host: out.Names.InternString(d.pairs.host), Name: out.Names.InternString(blkLostFact), Value: float64(n),
-			})
-		}
+	i := bytes.Index(line, before)
+	if i < 0 {
+		return
+	}
+	s.i = i + len(before)
+	s.blanks()
+	if n, ok := s.number(); ok && n > 0 {
+		out.Fact(ingest.Evidence{
+			TimeNS: d.base, Host: out.Names.InternString(d.pairs.host), Name: out.Names.InternString(blkLostFact),
+			Text: out.Names.InternString(blkLostWhole), Value: float64(n),
+		})
 	}
 }
 
@@ -327,7 +336,7 @@ func blkAside(line []byte) bool {
 
 var blkSummary = func() (all [][]byte) {
 	for _, p := range []string{
-		"CPU", "Total (", "Reads ", "Read ", "Writes ", "Write ", "IO unplugs:", "PC ", "Allocation wait:", "Dispatch wait:",
+		"CPU", "Total (", "Total:", "=== ", "You have ", "Consider using a larger buffer", "Reads ", "Read ", "Writes ", "Write ", "IO unplugs:", "PC ", "Allocation wait:", "Dispatch wait:",
 		"Completion wait:", "Throughput (", "Events (", "Skips:", "Input file ", "Trace started at ", "Discards ", "Bad ",
 	} {
 		all = append(all, []byte(p))

@@ -23,7 +23,7 @@ var Blktrace = ingest.Register(ingest.Format{
 	Needs: "the epoch of the first record where the trace holds no TIMESTAMP (start_ns; without it times stay relative, from 1970); the host",
 	Clock: ingest.BaseRelative,
 	Lacks: "host, device name (numbers only), queue depth, file; secure erase and zone operations in version 7; " +
-		"what the tracer dropped leaves no mark but halves of I/Os; after blkparse -d the time from the start to the first I/O",
+		"what the tracer dropped leaves no mark but halves of I/Os (buffers that were lost leave gaps in the numbers of records: lost_records); after blkparse -d the time from the start to the first I/O",
 	Sniff:   sniffBlktrace,
 	Group:   blktraceGroup,
 	Records: func(src *ingest.Source) (ingest.RecordsDecoder, error) { return newBlktrace(src) },
@@ -99,7 +99,9 @@ type blktrace struct {
 	head    blkHeader // of the record in hand
 	rec     blkRecord
 	swapped [64]byte
-	count   int `state:"-"` // of the members
+	numbers map[uint64]uint32 // of the last record of a device and CPU that is not its member's last
+	gaps    int               // that were told
+	count   int               `state:"-"` // of the members
 }
 
 // blkMember is one file of a trace.
@@ -108,6 +110,9 @@ type blkMember struct {
 	magic [4]byte
 	time  int64 // stamp of the last record
 	lost  bool  // what follows it is no record
+
+	source uint64 // device and CPU of the last record
+	number uint32 // of that record
 }
 
 // newBlktrace looks through the heads of all members for what may stand in any:
@@ -116,7 +121,7 @@ type blkMember struct {
 func newBlktrace(src *ingest.Source) (*blktrace, error) {
 	d := &blktrace{
 		pairs: newBlkPairs(src.Host), members: make([]blkMember, len(src.Heads)), tasks: make(map[int32][]byte),
-		epoch: src.Options.StartNS, lastPID: -1, count: len(src.Heads),
+		numbers: make(map[uint64]uint32), epoch: src.Options.StartNS, lastPID: -1, count: len(src.Heads),
 	}
 	first, known := int64(math.MaxInt64), int64(math.MaxInt64)
 	var epoch int64
@@ -261,6 +266,9 @@ func (d *blktrace) record(m *blkMember, h *blkHeader, text, payload []byte, out 
 		out.Note()
 		return
 	}
+	if h.number != 0 {
+		d.follow(m, h, out)
+	}
 	if h.action > blkLastAction {
 		out.Reject(text, blkBadAction)
 		return
@@ -310,6 +318,37 @@ func (d *blktrace) record(m *blkMember, h *blkHeader, text, payload []byte, out 
 		return
 	}
 	d.pairs.Add(r, out)
+}
+
+// What is missing of the numbers of a CPU's records was lost: with a buffer, of
+// hundreds at least. Smaller gaps are those of blkparse -d, which was told to
+// leave records out.
+const (
+	blkGap      = 32
+	blkGaps     = 10000 // told of one input
+	blkCounters = 1 << 16
+)
+
+// follow looks whether records are missing before the one in hand.
+func (d *blktrace) follow(m *blkMember, h *blkHeader, out *ingest.Out) {
+	source := uint64(h.device)<<32 | uint64(h.cpu)
+	if m.source != source {
+		if m.number != 0 && len(d.numbers) < blkCounters {
+			d.numbers[m.source] = m.number
+		}
+		m.source, m.number = source, d.numbers[source]
+	}
+	last := m.number
+	m.number = max(h.number, last)
+	ns := d.epoch + (h.time - d.stamp)
+	if last == 0 || h.number < last+blkGap || h.number-last >= 1<<31 || d.gaps == blkGaps || h.time < 0 || ns < 0 {
+		return
+	}
+	d.gaps++
+	out.Fact(ingest.Evidence{
+		TimeNS: max(d.epoch+(m.time-d.stamp), 0), Host: out.Names.InternString(d.pairs.host), Device: out.Names.InternString(blkDevice(h.device)),
+		Name: out.Names.InternString(blkLostFact), Value: float64(h.number - last - 1),
+	})
 }
 
 // kind reads operation and flags as blkparse does: a discard first, else a

@@ -24,6 +24,7 @@ type Manifest struct {
 	Inputs   []Input         `json:"inputs"`
 	Parts    []Part          `json:"parts,omitempty"`   // those that no single input made
 	Removed  []string        `json:"removed,omitempty"` // paths of earlier parts that are no more
+	Devices  json.RawMessage `json:"devices,omitempty"` // of which recordings the windows of devices are, where there were several
 }
 
 // An Input is what a run did with one input. ID is the identity of its first
@@ -31,22 +32,23 @@ type Manifest struct {
 // and SeenBytes are the same of the head as this run found it, which may have
 // grown. Bytes counts decompressed bytes.
 type Input struct {
-	ID              string          `json:"id"`
-	HeadBytes       int             `json:"head_bytes"`
-	SeenID          string          `json:"seen_id,omitempty"`
-	SeenBytes       int             `json:"seen_bytes,omitempty"`
-	Path            string          `json:"path"`
-	Format          string          `json:"format"`
-	Bytes           int64           `json:"bytes"`
-	CompressedBytes int64           `json:"compressed_bytes"`
-	Chunks          int64           `json:"chunks"`
-	FirstNS         int64           `json:"first_ns"` // earliest start
-	LastNS          int64           `json:"last_ns"`  // latest completion
-	Torn            bool            `json:"torn,omitempty"`
-	Problem         string          `json:"problem,omitempty"`
-	Tally           json.RawMessage `json:"tally,omitempty"`
-	Clock           json.RawMessage `json:"clock,omitempty"` // how its stamps became times
-	Parts           []Part          `json:"parts"`
+	ID              string              `json:"id"`
+	HeadBytes       int                 `json:"head_bytes"`
+	SeenID          string              `json:"seen_id,omitempty"`
+	SeenBytes       int                 `json:"seen_bytes,omitempty"`
+	Path            string              `json:"path"`
+	Format          string              `json:"format"`
+	Bytes           int64               `json:"bytes"`
+	CompressedBytes int64               `json:"compressed_bytes"`
+	Chunks          int64               `json:"chunks"`
+	FirstNS         int64               `json:"first_ns"` // earliest start
+	LastNS          int64               `json:"last_ns"`  // latest completion
+	Torn            bool                `json:"torn,omitempty"`
+	Problem         string              `json:"problem,omitempty"`
+	Tally           json.RawMessage     `json:"tally,omitempty"`
+	Below           map[string][]string `json:"below,omitempty"` // devices that carry the I/O of others, as files beside the input tell
+	Clock           json.RawMessage     `json:"clock,omitempty"` // how its stamps became times
+	Parts           []Part              `json:"parts"`
 }
 
 // WriteManifest writes m as the manifest of its run. A run that has one keeps

@@ -13,6 +13,7 @@ import (
 type chunkWriter struct {
 	lake    string
 	names   deviceNames          // of the input's folder
+	below   stack                // of the input's folder
 	live    map[string]lake.Part // that the lake has of the input, by path
 	only    map[string]bool      // paths of the parts that are written; nil: all
 	parts   []lake.Part

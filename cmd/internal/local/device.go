@@ -1,15 +1,19 @@
 package local
 
 import (
+	"cmp"
 	"errors"
 	"io"
+	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest"
 	"github.com/iopathy/iopathy/ingest/lake"
+	"github.com/iopathy/iopathy/reports"
 )
 
 // The columns that the folds need.
@@ -34,57 +38,92 @@ type deviceTask struct {
 	key     features.Key
 	events  *lake.Index // nil: none
 	samples *lake.Index
-	open    []int64 // starts of I/Os that never completed
-	endNS   int64   // end of the inputs that these stand in
+	open    []openIO               // that never completed
+	inputs  map[string]*inputFacts // of the lake, by identity
 }
 
 // deviceResult is what a device's folds gave.
 type deviceResult struct {
 	windows []features.Window
-	kinds   map[ingest.LatencyKind]int64 // events by latency kind
-	dropped int64                        // events of kinds that were not used
+	sources *reports.DeviceSources // where there is something to tell of them
 }
 
 // fold runs a device's rows through the folds of package features; addTick
-// gets the ticks. closed holds folds whose memory may be used again.
+// gets the ticks, by time. closed holds folds whose memory may be used again.
 func (t *deviceTask) fold(o features.Options, res *deviceResult, addTick func(*features.Tick), closed *sync.Pool) error {
-	res.kinds = map[ingest.LatencyKind]int64{}
-	addWindow := func(w *features.Window) { res.windows = append(res.windows, *w) }
+	f := folding{
+		o: o, closed: closed,
+		addTick:   addTick,
+		addWindow: func(w *features.Window) { res.windows = append(res.windows, *w) },
+	}
+	var v survey
+	if t.events != nil {
+		var err error
+		if v, err = t.survey(); err != nil {
+			return err
+		}
+	}
+	if t.simple(&v) {
+		return t.foldEvents(&f, &v, nil, nil, features.Segment{Kind: prefer(v.all()), Extent: features.Extent{FromNS: math.MinInt64, ToNS: math.MaxInt64}}, t.open)
+	}
+	return t.foldChosen(&f, &v, res)
+}
+
+// folding is what the folds of one device share.
+type folding struct {
+	o         features.Options
+	closed    *sync.Pool
+	addTick   func(*features.Tick)
+	addWindow func(*features.Window)
+}
+
+// foldEvents folds the events of a segment. Without a plan it takes those of
+// all inputs; with one those that it names, of being the recording of an input.
+func (t *deviceTask) foldEvents(f *folding, v *survey, plan *features.Plan, of map[string]int, seg features.Segment, open []openIO) error {
 	if t.events == nil {
-		return t.foldSamples(o, res, addTick, addWindow)
+		return nil
 	}
-	ahead, long, err := t.survey(res)
-	if err != nil {
-		return err
-	}
-	kind := prefer(res.kinds)
 	var names ingest.Names
 	start := func() *features.Fold {
-		f := features.NewFold(t.key, o, ahead, addTick, addWindow)
-		if old, ok := closed.Get().(*features.Fold); ok {
-			f.Take(old)
+		fold := features.NewFold(t.key, f.o, v.ahead, f.addTick, f.addWindow)
+		if old, ok := f.closed.Get().(*features.Fold); ok {
+			fold.Take(old)
 		}
-		return f
+		return fold
 	}
 	fold := start()
-	begin := func() {
-		for _, s := range t.open {
-			fold.AddOpen(s)
-		}
-		for _, s := range long {
-			fold.AddLong(s)
+	last := int64(0)
+	end := int64(0) // of the inputs of I/Os that never completed
+	for _, s := range open {
+		fold.AddOpen(s.startNS)
+		end, last = max(end, min(s.endNS, seg.ToNS)), max(last, s.startNS)
+	}
+	for _, l := range v.long {
+		if (plan == nil || plan.At(l.endNS) == of[l.input] && l.endNS >= seg.FromNS && l.endNS < seg.ToNS) && fits(l.kind, seg.Kind) {
+			fold.AddLong(l.startNS)
 		}
 	}
-	begin()
-	last := int64(0)
+	opened := last
+	last = 0
 	var streams []source
 	for _, s := range t.events.Streams(t.key.Device, eventColumns) {
-		streams = append(streams, &eventStream{Stream: s, names: &names, from: inputOf(s.Path), kind: kind, dropped: &res.dropped})
+		e := &eventStream{Stream: s, names: &names, from: inputOf(s.Path)}
+		if plan != nil {
+			if s.MaxTime < seg.FromNS || s.MinTime >= seg.ToNS {
+				continue
+			}
+			e.plan, e.recording, e.seg = plan, of[e.from], seg.Extent
+		}
+		streams = append(streams, e)
 	}
-	err = merge(streams, func(e *ingest.Event) error {
+	err := merge(streams, func(e *ingest.Event) error {
+		if e.LatencyNS >= 0 && !fits(e.Kind, seg.Kind) {
+			// It keeps its place, its size and its op; its latency is not mixed in.
+			e.LatencyNS, e.QueueNS = ingest.Missing, ingest.Missing
+		}
 		if last != 0 && e.StartNS()-last > breakNS {
 			fold.Close(0)
-			closed.Put(fold)
+			f.closed.Put(fold)
 			fold = start()
 		}
 		last = e.TimeNS
@@ -94,51 +133,78 @@ func (t *deviceTask) fold(o features.Options, res *deviceResult, addTick func(*f
 	if err != nil {
 		return err
 	}
-	fold.Close(t.end(last))
-	closed.Put(fold)
+	// I/Os that never completed end with their input, but not more than
+	// MaxLatencyNS behind the last that is known of the device.
+	fold.Close(min(end, max(last, opened)+ingest.MaxLatencyNS))
+	f.closed.Put(fold)
 	return nil
-}
-
-// end is where the I/Os that never completed end: with their input, but not
-// more than MaxLatencyNS behind the last that is known of the device.
-func (t *deviceTask) end(last int64) int64 {
-	for _, s := range t.open {
-		last = max(last, s)
-	}
-	return min(t.endNS, last+ingest.MaxLatencyNS)
 }
 
 // survey is what must be known of all of a device's events before the fold
 // takes the first.
 type survey struct {
-	kinds map[ingest.LatencyKind]int64 // events by latency kind
-	ahead int64                        // how far the fold must look ahead
-	long  []int64                      // starts of the few I/Os that are longer than that
+	kinds map[string]map[ingest.LatencyKind]int64 // events by input and latency kind
+	ahead int64                                   // how far the fold must look ahead
+	long  []longIO                                // the few I/Os that are longer than that
+
+	input string // in hand
+}
+
+// longIO is an I/O that is announced to the fold.
+type longIO struct {
+	startNS, endNS int64
+	kind           ingest.LatencyKind
+	input          string
+}
+
+// all is the events by latency kind.
+func (v *survey) all() map[ingest.LatencyKind]int64 {
+	all := map[ingest.LatencyKind]int64{}
+	for _, kinds := range v.kinds {
+		for k, n := range kinds {
+			all[k] += n
+		}
+	}
+	return all
+}
+
+// of makes the input of a stream the one in hand.
+func (v *survey) of(s *lake.Stream) {
+	v.input = inputOf(s.Path)
+	if v.kinds[v.input] == nil {
+		v.kinds[v.input] = map[ingest.LatencyKind]int64{}
+	}
 }
 
 // survey looks at the latencies and their kinds. What the bounds of a row
 // group tell of them is not read; row groups that devices share are read with
 // the columns that the fold needs, which are kept for it.
-func (t *deviceTask) survey(res *deviceResult) (ahead int64, long []int64, err error) {
-	v := survey{kinds: res.kinds}
+func (t *deviceTask) survey() (v survey, err error) {
+	v.kinds = map[string]map[ingest.LatencyKind]int64{}
 	shared := func(g lake.Group) bool { return g.Min == nil }
 	for _, s := range t.events.Streams(t.key.Device, []string{"time_ns", "latency_ns", "latency_kind"}) {
+		v.of(s)
 		s.Pick(func(g lake.Group) bool { return !shared(g) && !v.bounds(g) })
 		if err := v.read(s); err != nil {
-			return 0, nil, err
+			return v, err
 		}
 	}
 	for _, s := range t.events.Streams(t.key.Device, eventColumns) {
+		v.of(s)
 		s.Pick(shared)
 		if err := v.read(s); err != nil {
-			return 0, nil, err
+			return v, err
 		}
 	}
 	if len(v.long) > mostLong {
-		return t.surveyAll()
+		v.long = nil
+		v.ahead, err = t.surveyAll()
+		return v, err
 	}
-	slices.Sort(v.long)
-	return v.ahead, v.long, nil
+	slices.SortFunc(v.long, func(a, b longIO) int {
+		return cmp.Or(cmp.Compare(a.startNS, b.startNS), cmp.Compare(a.endNS, b.endNS), strings.Compare(a.input, b.input))
+	})
+	return v, nil
 }
 
 // bounds takes a row group by its bounds, and reports whether these tell all.
@@ -152,7 +218,7 @@ func (v *survey) bounds(g lake.Group) bool {
 	if !ok || largest > longNS {
 		return false
 	}
-	v.kinds[ingest.ParseKind(kind)] += g.Rows
+	v.kinds[v.input][ingest.ParseKind(kind)] += g.Rows
 	v.ahead = max(v.ahead, largest)
 	return true
 }
@@ -179,13 +245,13 @@ func (v *survey) read(s *lake.Stream) error {
 				kinds = c.Data.([]string)
 			}
 		}
-		count(v.kinds, kinds[:n])
+		count(v.kinds[v.input], kinds[:n])
 		for i, l := range lat {
 			if valid != nil && !valid[i] {
 				continue
 			}
 			if l > longNS && len(v.long) <= mostLong {
-				v.long = append(v.long, times[i]-l)
+				v.long = append(v.long, longIO{times[i] - l, times[i], ingest.ParseKind(kinds[i]), v.input})
 				continue
 			}
 			v.ahead = max(v.ahead, l)
@@ -194,7 +260,7 @@ func (v *survey) read(s *lake.Stream) error {
 }
 
 // surveyAll is the look-ahead where too many I/Os are long.
-func (t *deviceTask) surveyAll() (ahead int64, long []int64, err error) {
+func (t *deviceTask) surveyAll() (ahead int64, err error) {
 	for _, s := range t.events.Streams(t.key.Device, []string{"latency_ns"}) {
 		for {
 			cols, _, err := s.Next()
@@ -202,7 +268,7 @@ func (t *deviceTask) surveyAll() (ahead int64, long []int64, err error) {
 				break
 			}
 			if err != nil {
-				return 0, nil, err
+				return 0, err
 			}
 			for _, c := range cols {
 				for _, l := range c.Data.([]int64) {
@@ -211,7 +277,7 @@ func (t *deviceTask) surveyAll() (ahead int64, long []int64, err error) {
 			}
 		}
 	}
-	return ahead, nil, nil
+	return ahead, nil
 }
 
 func count(kinds map[ingest.LatencyKind]int64, words []string) {
@@ -244,81 +310,47 @@ func prefer(kinds map[ingest.LatencyKind]int64) ingest.LatencyKind {
 // eventStream is a part's rows of a device as a source of the merge.
 type eventStream struct {
 	*lake.Stream
-	names   *ingest.Names
-	from    string
-	kind    ingest.LatencyKind
-	dropped *int64
-	rows    ingest.EventRows
-	at, n   int
-	hand    ingest.Event
+	names *ingest.Names
+	from  string
+	rows  ingest.EventRows
+	at, n int
+	hand  ingest.Event
+
+	plan      *features.Plan // nil: all rows count
+	recording int            // of the plan, whose rows these are
+	seg       features.Extent
 }
 
 func (s *eventStream) head() *ingest.Event { return &s.hand }
 func (s *eventStream) input() string       { return s.from }
 func (s *eventStream) minTime() int64      { return s.MinTime }
 
-// next moves to the next row. An event whose latency is of another kind keeps
-// its place, its size and its op; its latency is not mixed in.
+// next moves to the next row that counts.
 func (s *eventStream) next() error {
-	if s.at == s.n {
-		cols, _, err := s.Next()
-		if err != nil {
-			return err
-		}
-		if s.n, err = s.rows.Open(cols, s.names); err != nil {
-			return err
-		}
-		s.at = 0
-	}
-	e := &s.hand
-	s.rows.Event(s.at, e)
-	s.at++
-	if e.Kind != s.kind && e.LatencyNS >= 0 && !within(e.Kind, s.kind) {
-		*s.dropped++
-	}
-	return nil
-}
-
-// within says that latencies of kind a may stand among those of kind b: an I/O
-// whose queueing was before the trace began has only its device time.
-func within(a, b ingest.LatencyKind) bool {
-	return a == ingest.KindD2C && b == ingest.KindQ2C
-}
-
-func (t *deviceTask) foldSamples(o features.Options, res *deviceResult, addTick func(*features.Tick), addWindow func(*features.Window)) error {
-	if t.samples == nil {
-		return nil
-	}
-	var names ingest.Names
-	var all []ingest.Sample
-	for _, s := range t.samples.Streams(t.key.Device, sampleColumns) {
-		for {
+	for {
+		if s.at == s.n {
 			cols, _, err := s.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
 			if err != nil {
 				return err
 			}
-			if all, err = ingest.SamplesFromColumns(cols, &names, all); err != nil {
+			if s.n, err = s.rows.Open(cols, s.names); err != nil {
 				return err
 			}
+			s.at = 0
+		}
+		e := &s.hand
+		s.rows.Event(s.at, e)
+		s.at++
+		if s.plan == nil || e.TimeNS >= s.seg.FromNS && e.TimeNS < s.seg.ToNS && s.plan.At(e.TimeNS) == s.recording {
+			return nil
 		}
 	}
-	slices.SortStableFunc(all, func(a, b ingest.Sample) int { return int(min(max(a.TimeNS-b.TimeNS, -1), 1)) })
-	fold := features.NewSampleFold(t.key, o, addTick, addWindow)
-	last := int64(0)
-	for i := range all {
-		if last != 0 && all[i].TimeNS-all[i].IntervalNS-last > breakNS {
-			fold.Close()
-			fold = features.NewSampleFold(t.key, o, addTick, addWindow)
-		}
-		last = all[i].TimeNS
-		fold.Add(&all[i])
-	}
-	fold.Close()
-	res.kinds[ingest.KindSample] += int64(len(all))
-	return nil
+}
+
+// fits says that latencies of kind a may stand among those of kind b: an I/O
+// whose queueing was before the trace began has only its device time.
+func fits(a, b ingest.LatencyKind) bool {
+	return a == b || a == ingest.KindD2C && b == ingest.KindQ2C
 }
 
 // inputOf is the input's identity in a part's path.

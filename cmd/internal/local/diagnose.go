@@ -65,14 +65,9 @@ func families(windows []features.Window) []*family {
 		all = append(all, f)
 		return f
 	}
-	kindOf := map[features.Key]ingest.LatencyKind{}
+	kinds := kindsOf(windows)
 	for i := range windows {
-		if k := windows[i].Kind; k != ingest.KindNone {
-			kindOf[windows[i].Key] = k
-		}
-	}
-	for i := range windows {
-		f := find(&windows[i], kindOf[windows[i].Key])
+		f := find(&windows[i], kinds[i])
 		f.index = append(f.index, i)
 	}
 	for _, f := range all {
@@ -90,6 +85,33 @@ func families(windows []features.Window) []*family {
 		return cmp.Or(cmp.Compare(len(b.index), len(a.index)), cmp.Compare(a.kind, b.kind), cmp.Compare(a.tick, b.tick), cmp.Compare(a.length, b.length))
 	})
 	return all
+}
+
+// kindsOf gives the latency kind of each window. One in which nothing has a
+// latency takes that of the window before it, of the device and of its tick and
+// length, or else of the one after it.
+func kindsOf(windows []features.Window) []ingest.LatencyKind {
+	type series struct {
+		features.Key
+		tick, length int64
+	}
+	kinds := make([]ingest.LatencyKind, len(windows))
+	last := map[series]ingest.LatencyKind{}
+	of := func(i int) {
+		w := &windows[i]
+		k := series{w.Key, w.TickNS, w.EndNS - w.StartNS}
+		if kinds[i] = cmp.Or(w.Kind, kinds[i], last[k]); kinds[i] != ingest.KindNone {
+			last[k] = kinds[i]
+		}
+	}
+	for i := range windows {
+		of(i)
+	}
+	clear(last)
+	for i := len(windows) - 1; i >= 0; i-- {
+		of(i)
+	}
+	return kinds
 }
 
 // Diagnose fits on the windows (or takes the shipped model, or the file that

@@ -2,10 +2,12 @@ package local
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +19,7 @@ import (
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest"
 	"github.com/iopathy/iopathy/ingest/lake"
+	"github.com/iopathy/iopathy/reports"
 )
 
 // Features folds the rows of the given inputs (of all, for nil) into windows
@@ -45,7 +48,7 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(j.workers())
 	for n, h := range hosts {
-		tasks, err := h.tasks()
+		tasks, told, err := h.tasks(j.Config.Features)
 		if err != nil {
 			g.Go(func() error { return err })
 			break
@@ -64,10 +67,16 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 					writer.abort() // nobody waits for this one's turn
 					return err
 				}
+				stacked := told[t.key.Device]
 				lane := writer.lane(i, t.key)
-				if err := t.fold(j.Config.Features, res, lane.add, &closed); err != nil {
-					writer.abort()
-					return fmt.Errorf("features: %s/%s: %w", t.key.Host, t.key.Device, err)
+				if stacked == nil || !stacked.LeftOut {
+					if err := t.fold(j.Config.Features, res, lane.add, &closed); err != nil {
+						writer.abort()
+						return fmt.Errorf("features: %s/%s: %w", t.key.Host, t.key.Device, err)
+					}
+				}
+				if stacked != nil {
+					res.stand(stacked)
 				}
 				if left.Add(-1) == 0 {
 					j.progress("features", done.Add(1), int64(len(hosts)))
@@ -85,6 +94,7 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 	if err != nil {
 		return nil, 0, err
 	}
+	equal := equals(results)
 	count := 0
 	for _, r := range results {
 		count += len(r.windows)
@@ -98,20 +108,33 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 	if err != nil {
 		return nil, 0, err
 	}
-	return windows, ticks, j.replaceTables(lock, manifests, append(parts, wparts...), lake.Windows, lake.Ticks)
+	devices := []reports.DeviceSources{}
+	for _, r := range results {
+		if r.sources != nil {
+			devices = append(devices, *r.sources)
+		}
+	}
+	told, err := json.Marshal(append(devices, equal...)) // [] if there is nothing to tell
+	if err != nil {
+		return nil, 0, err
+	}
+	return windows, ticks, j.replaceTablesOf(lock, manifests, append(parts, wparts...), told, lake.Windows, lake.Ticks)
 }
 
 // hostTask is a host and where the rows of its devices are.
 type hostTask struct {
 	host            string
 	events, samples []string // files
-	open            map[string]openIO
+	open            map[string][]openIO
+	inputs          map[string]*inputFacts // of the lake
+	stack           stack
 }
 
-// openIO is the I/Os of a device that never completed.
+// openIO is an I/O that never completed.
 type openIO struct {
-	starts []int64
-	endNS  int64 // end of the inputs that they stand in
+	startNS int64
+	endNS   int64 // end of the input that it stands in
+	input   string
 }
 
 // hosts lists the hosts that have rows of the inputs, by name.
@@ -121,10 +144,14 @@ func (j *Job) hosts(manifests []lake.Manifest, inputs []string) ([]*hostTask, er
 		set[in] = true
 	}
 	use := func(input string) bool { return inputs == nil || set[input] }
+	facts, err := j.factsOfInputs(manifests)
+	if err != nil {
+		return nil, err
+	}
 	hosts := map[string]*hostTask{}
 	host := func(name string) *hostTask {
 		if hosts[name] == nil {
-			hosts[name] = &hostTask{host: name, open: map[string]openIO{}}
+			hosts[name] = &hostTask{host: name, open: map[string][]openIO{}, inputs: facts, stack: stack{}}
 		}
 		return hosts[name]
 	}
@@ -142,25 +169,34 @@ func (j *Job) hosts(manifests []lake.Manifest, inputs []string) ([]*hostTask, er
 	for name, parts := range samples {
 		host(name).samples = parts
 	}
-	if err := j.openIO(manifests, use, host); err != nil {
+	if err := j.evidence(manifests, use, facts, host); err != nil {
+		return nil, err
+	}
+	stacksOf(manifests, hosts)
+	var parts []string
+	for _, name := range sortedKeys(events) {
+		parts = append(parts, events[name]...)
+	}
+	if err := j.weigh(facts, parts); err != nil {
 		return nil, err
 	}
 	return slices.SortedFunc(maps.Values(hosts), func(a, b *hostTask) int { return strings.Compare(a.host, b.host) }), nil
 }
 
-// tasks lists the host's devices by name.
-func (h *hostTask) tasks() ([]*deviceTask, error) {
+// tasks lists the host's devices by name, and what is to be told of those that
+// stand on others.
+func (h *hostTask) tasks(o features.Options) ([]*deviceTask, map[string]*reports.DeviceSources, error) {
 	tasks := map[string]*deviceTask{}
 	task := func(device string) *deviceTask {
 		if tasks[device] == nil {
-			tasks[device] = &deviceTask{key: features.Key{Host: h.host, Device: device}}
+			tasks[device] = &deviceTask{key: features.Key{Host: h.host, Device: device}, inputs: h.inputs}
 		}
 		return tasks[device]
 	}
 	if len(h.events) > 0 {
 		index, err := lake.NewIndex(h.events, "latency_ns", "latency_kind")
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, d := range index.Devices() {
 			task(d).events = index
@@ -169,17 +205,20 @@ func (h *hostTask) tasks() ([]*deviceTask, error) {
 	if len(h.samples) > 0 {
 		index, err := lake.NewIndex(h.samples)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, d := range index.Devices() {
 			task(d).samples = index
 		}
 	}
 	for d, o := range h.open {
-		t := task(d)
-		t.open, t.endNS = o.starts, o.endNS
+		task(d).open = o
 	}
-	return slices.SortedFunc(maps.Values(tasks), func(a, b *deviceTask) int { return strings.Compare(a.key.Device, b.key.Device) }), nil
+	told, err := h.unstack(tasks, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return slices.SortedFunc(maps.Values(tasks), func(a, b *deviceTask) int { return strings.Compare(a.key.Device, b.key.Device) }), told, nil
 }
 
 func (j *Job) partsByHost(manifests []lake.Manifest, table string, use func(string) bool) (map[string][]string, error) {
@@ -196,15 +235,10 @@ func (j *Job) partsByHost(manifests []lake.Manifest, table string, use func(stri
 	return hosts, nil
 }
 
-// openIO gives the devices the I/Os that never completed: they keep a device
-// busy to the end of their input.
-func (j *Job) openIO(manifests []lake.Manifest, use func(string) bool, host func(string) *hostTask) error {
-	ends := map[string]int64{}
-	for _, m := range manifests {
-		for _, in := range m.Inputs {
-			ends[in.ID] = max(ends[in.ID], in.LastNS)
-		}
-	}
+// evidence reads what counts for the folds: the I/Os that never completed,
+// which keep a device busy to the end of their input, and notices of records
+// that were lost.
+func (j *Job) evidence(manifests []lake.Manifest, use func(string) bool, inputs map[string]*inputFacts, host func(string) *hostTask) error {
 	hosts, err := j.partsByHost(manifests, lake.Evidence, use)
 	if err != nil {
 		return err
@@ -215,7 +249,8 @@ func (j *Job) openIO(manifests []lake.Manifest, use func(string) bool, host func
 			if err != nil {
 				return err
 			}
-			end := ends[inputOf(path)]
+			id := inputOf(path)
+			in := inputs[id]
 			for {
 				cols, _, err := r.Next()
 				if errors.Is(err, io.EOF) {
@@ -230,14 +265,21 @@ func (j *Job) openIO(manifests []lake.Manifest, use func(string) bool, host func
 					r.Close()
 					return err
 				}
-				for _, f := range facts {
-					if names.String(f.Name) != "open_io" {
-						continue
+				for i := range facts {
+					f := &facts[i]
+					switch names.String(f.Name) {
+					case "open_io":
+						device := names.String(f.Device)
+						host(name).open[device] = append(host(name).open[device], openIO{f.TimeNS, in.lastNS, id})
+					case "remap":
+						host(name).stack.add(names.String(f.Text), names.String(f.Device))
+					case "lost_records", "lost_events":
+						l := loss{atNS: f.TimeNS, nextNS: math.MaxInt64, n: f.Value}
+						if names.String(f.Text) == wholeLoss {
+							l.atNS = math.MinInt64
+						}
+						in.lost = append(in.lost, l)
 					}
-					device := names.String(f.Device)
-					o := host(name).open[device]
-					o.starts, o.endNS = append(o.starts, f.TimeNS), max(o.endNS, end)
-					host(name).open[device] = o
 				}
 			}
 			if err := r.Close(); err != nil {

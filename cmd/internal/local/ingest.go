@@ -113,7 +113,7 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	}()
 	live := liveParts(manifests)
 	out := &Ingested{Skips: skips, Warnings: warnings, Reports: make([]ingest.Report, len(inputs))}
-	writers, err := j.read(ctx, inputs, claims, beside.names, live, mend, out)
+	writers, err := j.read(ctx, inputs, claims, beside, live, mend, out)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func liveParts(manifests []lake.Manifest) map[string]map[string]lake.Part {
 
 // read reads all inputs, several at once, and writes their parts. Those that
 // will take the place of others wait until all inputs are read.
-func (j *Job) read(ctx context.Context, inputs []ingest.Input, claims []claim, names map[string]deviceNames, live map[string]map[string]lake.Part, mend *repair, out *Ingested) ([]*chunkWriter, error) {
+func (j *Job) read(ctx context.Context, inputs []ingest.Input, claims []claim, beside besides, live map[string]map[string]lake.Part, mend *repair, out *Ingested) ([]*chunkWriter, error) {
 	writers := make([]*chunkWriter, len(inputs))
 	var done atomic.Int64
 	var large sync.Mutex
@@ -189,7 +189,7 @@ func (j *Job) read(ctx context.Context, inputs []ingest.Input, claims []claim, n
 				large.Lock()
 				defer large.Unlock()
 			}
-			w := &chunkWriter{lake: j.Lake, names: names[filepath.Dir(in.Path)], live: live[claims[i].id], only: mend.only(&claims[i])}
+			w := &chunkWriter{lake: j.Lake, names: beside.names[filepath.Dir(in.Path)], below: beside.below[filepath.Dir(in.Path)], live: live[claims[i].id], only: mend.only(&claims[i])}
 			if err := j.byMtime(gctx, &in); err != nil {
 				return err
 			}
@@ -341,6 +341,7 @@ func (j *Job) manifest(lock *lake.Lock, out *Ingested, claims []claim, writers [
 			Bytes: r.Bytes, CompressedBytes: r.CompressedBytes, Chunks: int64(r.Chunks), Tally: tally, Parts: writers[i].parts,
 			Problem: r.Problem, Torn: r.Torn != "", FirstNS: r.FirstNS, LastNS: r.LastNS,
 			Clock: clock,
+			Below: writers[i].below,
 		})
 	}
 	return lock.StageManifest(m)

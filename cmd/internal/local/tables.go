@@ -175,6 +175,11 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 // replaceTables writes the manifest by which the parts take the place of the
 // tables' earlier ones, then removes those.
 func (j *Job) replaceTables(lock *lake.Lock, manifests []lake.Manifest, parts []lake.Part, tables ...string) error {
+	return j.replaceTablesOf(lock, manifests, parts, nil, tables...)
+}
+
+// replaceTablesOf is replaceTables with what is to be told of the devices.
+func (j *Job) replaceTablesOf(lock *lake.Lock, manifests []lake.Manifest, parts []lake.Part, devices []byte, tables ...string) error {
 	var removed []string
 	for _, table := range tables {
 		for _, old := range lake.Parts(manifests, table) {
@@ -184,7 +189,7 @@ func (j *Job) replaceTables(lock *lake.Lock, manifests []lake.Manifest, parts []
 		}
 	}
 	run := j.RunID + "-" + strings.Join(tables, "-")
-	if err := lock.WriteManifest(lake.Manifest{Run: run, Version: j.Version, Parts: parts, Removed: removed}); err != nil {
+	if err := lock.WriteManifest(lake.Manifest{Run: run, Version: j.Version, Parts: parts, Removed: removed, Devices: devices}); err != nil {
 		return err
 	}
 	for _, p := range removed {

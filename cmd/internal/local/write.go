@@ -26,10 +26,19 @@ func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue clu
 	if err != nil {
 		return nil, err
 	}
+	account := summary(in)
+	if account.Devices, err = j.deviceSources(); err != nil {
+		return nil, err
+	}
+	for _, s := range account.Devices {
+		if s.Note != "" {
+			account.Problems = append(account.Problems, s.Host+"/"+s.Device+": "+s.Note)
+		}
+	}
 	input := &reports.Input{
 		Title: j.Config.Report.Title, Version: j.Version,
 		Windows: d.Windows, Points: d.Points, Result: d.Result, Catalogue: catalogue,
-		Scale: scale, Axes: axes(d), Ingest: summary(in), Config: j.settings(), Model: d.Result.Why, Seed: j.Config.Seed, Budget: j.Config.Budget,
+		Scale: scale, Axes: axes(d), Ingest: account, Config: j.settings(), Model: d.Result.Why, Seed: j.Config.Seed, Budget: j.Config.Budget,
 	}
 	if path := j.Config.Report.EchartsJS; path != "" {
 		js, err := os.ReadFile(path)
