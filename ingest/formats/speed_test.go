@@ -82,7 +82,7 @@ func TestSpeedLogs(t *testing.T) {
 		measured[l.format.Name] = true
 		s := l.sample(60_000)
 		rep := read(t, s, 1, nil).rep
-		if rep.Problem != "" || rep.Tally.Rejected() > 0 || rep.Events+rep.Samples+rep.Evidence == 0 {
+		if rep.Problem != "" || rep.Tally.Unexpected() > 0 || rep.Events+rep.Samples+rep.Evidence == 0 {
 			t.Errorf("%s: %s, %d rows, %s", l.name(), rep.Problem, rep.Events+rep.Samples+rep.Evidence, fates(rep.Tally))
 		}
 		if unpaired := rep.Tally.UnpairedLines(); unpaired*10 > rep.Tally.Lines {

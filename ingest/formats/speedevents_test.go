@@ -2,7 +2,7 @@ package formats
 
 import "fmt"
 
-func speedLogs() []speedLog { return append(speedEvents(), speedSeries()...) }
+func speedLogs() []speedLog { return append(append(speedEvents(), speedSeries()...), speedHosts()...) }
 
 func speedEvents() []speedLog {
 	return append(speedCalls(), []speedLog{
