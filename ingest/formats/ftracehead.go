@@ -10,6 +10,9 @@ func ftraceHead(line []byte, h *tpHead) (rest []byte, reason string) {
 	for {
 		n := bytes.IndexByte(line[at:], '[')
 		if n < 0 {
+			if rest = reportHead(line, h); rest != nil {
+				return rest, ""
+			}
 			return latencyHead(line, h)
 		}
 		at += n
@@ -81,6 +84,11 @@ func ftraceTask(b []byte, h *tpHead) bool {
 	}
 	h.tid = int32(pid)
 	comm := b[:i-1]
+	if len(comm) > 0 && comm[0] != ' ' { // trace-cmd puts the name of an instance before all
+		if n := bytes.Index(comm, []byte(": ")); n > 0 {
+			comm = comm[n+2:]
+		}
+	}
 	for len(comm) > 0 && comm[0] == ' ' {
 		comm = comm[1:]
 	}
@@ -89,6 +97,35 @@ func ftraceTask(b []byte, h *tpHead) bool {
 	}
 	h.comm = comm
 	return true
+}
+
+// reportHead reads the head of trace-cmd report -l, "comm-pid   cpuflags seconds: ",
+// whose CPU stands in no brackets; nil if it is none.
+func reportHead(line []byte, h *tpHead) (rest []byte) {
+	for n := bytes.Index(line, []byte(": ")); n >= 0; n = nextIndex(line, n, ": ") {
+		word := bytes.LastIndexByte(line[:n], ' ') + 1
+		if n-word < 3 || line[word]-'0' > 9 {
+			continue
+		}
+		s := blkText{b: line, i: word}
+		ns, ok := tpSeconds(&s)
+		if !ok || s.i != n {
+			continue
+		}
+		end := word
+		for end > 0 && line[end-1] == ' ' {
+			end--
+		}
+		flags := bytes.LastIndexByte(line[:end], ' ') + 1
+		if flags >= end || line[flags]-'0' > 9 || end-flags > 12 || !ftraceTask(line[:flags], h) {
+			return nil
+		}
+		h.timeNS = ns
+		for n++; n < len(line) && line[n] == ' '; n++ {
+		}
+		return line[n:]
+	}
+	return nil
 }
 
 // latencyHead reads the head of the latency format, "comm-pid cpuflags 12us : ".

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -224,4 +225,32 @@ func TestCallResult(t *testing.T) {
 	check("0x", 0, false)
 	check("0x10 dd-700", 0, false)
 	check("18446744073709551616", 0, false)
+}
+
+// One recording (Linux 6.18, trace-cmd 3.1.6 extract of an instance; fio and dd on
+// a loop device), told by trace-cmd report, by report -l and by the instance's
+// own trace: the rows are the same but for where they stand.
+func TestTraceCmdTellsWhatFtraceTells(t *testing.T) {
+	rows := func(format, name string) string {
+		var b strings.Builder
+		for _, s := range shelf(t) {
+			if s.path == "testdata/"+format+"/"+name {
+				s.o.Host = "h"
+				for line := range strings.Lines(read(t, s, 1, nil).rows) {
+					row, _, _ := strings.Cut(line, " @")
+					fmt.Fprintln(&b, row)
+				}
+			}
+		}
+		return b.String()
+	}
+	want := rows("ftrace", "recorded.log")
+	if n := strings.Count(want, "event "); n < 10 {
+		t.Fatalf("only %d events:\n%s", n, want)
+	}
+	for _, name := range []string{"recorded.log", "recorded-l.log"} {
+		if got := rows("trace-cmd", name); got != want {
+			t.Errorf("%s: %s", name, firstDifference(want, got))
+		}
+	}
 }
