@@ -83,12 +83,22 @@ type counter struct {
 	most int // bytes a read
 	n    int64
 	err  error
+	torn Damage // that ended what was read
 }
+
+// Damage is the error of an Input's bytes that ends them as damage to a packed
+// file does: it is its name ("corrupt-parquet"), which stands in the report.
+type Damage string
+
+func (d Damage) Error() string { return string(d) }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p[:min(len(p), c.most)])
 	c.n += int64(n)
 	if err != nil && err != io.EOF {
+		if errors.As(err, &c.torn) {
+			return n, io.EOF
+		}
 		c.err = err
 	}
 	return n, err
@@ -164,6 +174,9 @@ func (f *inflow) Read(p []byte) (int, error) {
 	}
 	n, err := f.r.Read(p)
 	f.expanded += int64(n)
+	if err == io.EOF && f.from.torn != "" {
+		f.torn = string(f.from.torn)
+	}
 	if err != nil && err != io.EOF {
 		if f.from.err != nil || f.compression == Plain {
 			return n, err

@@ -91,6 +91,23 @@ func (o *Options) checkFormat() error {
 	return nil
 }
 
+// mapsTable says whether a mapping may read a Parquet file at a path.
+func (o *Options) mapsTable(path string) bool {
+	for i := range o.Mappings {
+		m := o.Mappings[i]
+		if m.Layout != "parquet" {
+			continue
+		}
+		if m.Path == "" && len(m.Header) > 0 { // its header decides
+			return true
+		}
+		if m.Header = nil; m.Claims(nil, path) {
+			return true
+		}
+	}
+	return false
+}
+
 // Claims says whether a mapping reads an input with that head and path: all
 // that it asks of them must hold. One that asks nothing is used by name only.
 func (m *Mapping) Claims(head []byte, path string) bool {

@@ -149,6 +149,9 @@ func (f *finder) walk(dir string) error {
 // file is a file; one to a directory may be a loop.
 func (f *finder) found(path string) error {
 	reason := leftOut(path)
+	if reason == parquetReason && f.o.mapsTable(path) {
+		reason = ""
+	}
 	var info fs.FileInfo
 	if reason == "" {
 		var err error
@@ -209,6 +212,8 @@ func hidden(path string) bool {
 	return strings.HasPrefix(filepath.Base(path), ".")
 }
 
+const parquetReason = "a Parquet file"
+
 // leftOut says why a file that nobody named is no input, "" if it is one.
 func leftOut(path string) string {
 	name := filepath.Base(path)
@@ -216,7 +221,7 @@ func leftOut(path string) string {
 	case hidden(path):
 		return "hidden"
 	case strings.HasSuffix(name, ".parquet"):
-		return "a Parquet file"
+		return parquetReason
 	case name == "report.json", name == "report.html":
 		return "written by iopathy"
 	case name == "labels.csv" && exists(filepath.Join(filepath.Dir(path), "report.json")):

@@ -66,7 +66,7 @@ func (c *thrift) skipBytes(n uint64) error {
 }
 
 // structure walks a struct and calls visit, where set, with each integer
-// field of it, and within, where set, before each struct field: the walker
+// and boolean field of it, and within, where set, before each struct field: the walker
 // for that, or nil.
 func (c *thrift) structure(visit func(id int16, v int64), within func(id int16) func(id int16, v int64)) error {
 	if c.depth++; c.depth > 32 {
@@ -103,6 +103,11 @@ func (c *thrift) structure(visit func(id int16, v int64), within func(id int16) 
 				visit(id, zigzag(v))
 			}
 		case kind == tTrue || kind == tFalse: // the value is in the type
+			if visit != nil && kind == tTrue {
+				visit(id, 1)
+			} else if visit != nil {
+				visit(id, 0)
+			}
 		case kind == tStruct && within != nil:
 			if err := c.structure(within(id), nil); err != nil {
 				return err

@@ -61,7 +61,7 @@ func (j *Job) Ingest(ctx context.Context, sources []string, stdin io.Reader) (*I
 
 // ingest is Ingest, or the part of Repair that writes.
 func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, mend *repair) (_ *Ingested, err error) {
-	inputs, skips, err := ingest.Resolve(sources, stdin, j.Config.Ingest)
+	inputs, skips, err := j.resolve(sources, stdin)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,359 @@
+package lake
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow/go/v17/parquet"
+)
+
+var errPageShort = errors.New("a page ends before its values")
+
+func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+
+// foreignRuns reads Parquet's hybrid of run lengths and packed bits: levels and the
+// places of a dictionary.
+type foreignRuns struct {
+	b     []byte
+	width uint
+	left  uint64 // values of the run
+	value int64  // of a run of equal ones
+	equal bool
+	bit   uint64 // of a packed run: the next bit in b
+}
+
+func (r *foreignRuns) next() (int64, error) {
+	for r.left == 0 {
+		if !r.equal && r.bit > 0 { // a packed run ends at a byte
+			r.b, r.bit = r.b[min(uint64(len(r.b)), (r.bit+7)/8):], 0
+		}
+		head, n := binary.Uvarint(r.b)
+		if n <= 0 {
+			return 0, errPageShort
+		}
+		r.b = r.b[n:]
+		if r.equal = head&1 == 0; r.equal {
+			r.left = head >> 1
+			bytes := int(r.width+7) / 8
+			if len(r.b) < bytes {
+				return 0, errPageShort
+			}
+			r.value = 0
+			for i := range bytes {
+				r.value |= int64(r.b[i]) << (8 * i)
+			}
+			r.b = r.b[bytes:]
+			continue
+		}
+		groups := head >> 1
+		if r.width > 0 && groups > uint64(len(r.b)) { // eight of a group take a byte or more
+			return 0, errPageShort
+		}
+		r.left, r.bit = min(groups, 1<<32)*8, 0
+	}
+	r.left--
+	if r.equal {
+		return r.value, nil
+	}
+	v, err := packedBits(r.b, r.bit, r.width)
+	r.bit += uint64(r.width)
+	return v, err
+}
+
+// packedBits reads width bits, the lowest first, from a bit on.
+func packedBits(b []byte, bit uint64, width uint) (int64, error) {
+	if (bit+uint64(width)+7)/8 > uint64(len(b)) {
+		return 0, errPageShort
+	}
+	v, got := uint64(0), uint(0)
+	for at, shift := bit/8, uint(bit%8); got < width; at, shift = at+1, 0 {
+		v |= uint64(b[at]>>shift) << got
+		got += 8 - shift
+	}
+	if width < 64 {
+		v &= 1<<width - 1
+	}
+	return int64(v), nil
+}
+
+// foreignDict is the values that a chunk's pages refer to.
+type foreignDict struct {
+	page   []byte
+	starts []uint32 // of values of any length
+	n      int64
+	set    bool
+}
+
+func (d *foreignDict) fill(c *foreignColumn, n int64) error {
+	d.set = true
+	if c.physical == parquet.Types.Boolean || n < 0 || n > int64(len(d.page)) && c.width != 0 {
+		return fmt.Errorf("a dictionary of %d values in %d bytes", n, len(d.page))
+	}
+	d.n = n
+	if c.physical != parquet.Types.ByteArray {
+		if c.width <= 0 || n > int64(len(d.page)/c.width) {
+			return fmt.Errorf("a dictionary of %d values in %d bytes", n, len(d.page))
+		}
+		return nil
+	}
+	at := uint32(0)
+	for range n {
+		if uint64(at)+4 > uint64(len(d.page)) {
+			return errPageShort
+		}
+		size := binary.LittleEndian.Uint32(d.page[at:])
+		if uint64(size) > uint64(len(d.page))-uint64(at)-4 {
+			return errPageShort
+		}
+		d.starts = append(d.starts, at)
+		at += 4 + size
+	}
+	return nil
+}
+
+// The other encodings of a page's values.
+const (
+	encRLE         = 3
+	encDeltaLength = 6
+	encSplit       = 9
+)
+
+// foreignValues reads the values of a page.
+type foreignValues struct {
+	encoding int64
+	b        []byte
+	bit      uint64 // of booleans
+	runs     foreignRuns
+	delta    foreignDeltas
+	size     int // of a page whose bytes are split by place: its values
+	at       int
+}
+
+func (v *foreignValues) open(c *foreignColumn, b []byte, h *foreignHeader) error {
+	*v = foreignValues{encoding: h.encoding, b: b}
+	switch h.encoding {
+	case encPlain:
+		return nil
+	case encPlainDict, encRLEDict:
+		if v.encoding = encRLEDict; !c.dict.set {
+			return errors.New("values of a dictionary that is not there")
+		}
+		if len(b) == 0 {
+			return nil // all are null
+		}
+		if b[0] > 32 {
+			return fmt.Errorf("places of %d bits", b[0])
+		}
+		v.runs = foreignRuns{b: b[1:], width: uint(b[0])}
+		return nil
+	case encRLE:
+		if c.physical != parquet.Types.Boolean || len(b) < 4 {
+			break
+		}
+		v.runs = foreignRuns{b: b[4:], width: 1}
+		return nil
+	case encDelta:
+		if c.physical != parquet.Types.Int32 && c.physical != parquet.Types.Int64 {
+			break
+		}
+		return v.delta.open(b)
+	case encDeltaLength:
+		if c.physical != parquet.Types.ByteArray {
+			break
+		}
+		return v.lengths(b, h.values)
+	case encSplit:
+		if c.width <= 0 || c.width > 8 {
+			break
+		}
+		v.size = len(b) / c.width
+		return nil
+	}
+	return fmt.Errorf("values of encoding %d, which is not read for this type", h.encoding)
+}
+
+// lengths finds where the bytes begin that stand behind all their lengths.
+func (v *foreignValues) lengths(b []byte, most int64) error {
+	if err := v.delta.open(b); err != nil {
+		return err
+	}
+	if v.delta.left > uint64(most) {
+		return fmt.Errorf("%d lengths in a page of %d values", v.delta.left, most)
+	}
+	walk := v.delta
+	for walk.left > 0 {
+		if _, err := walk.next(); err != nil {
+			return err
+		}
+	}
+	v.b = walk.rest()
+	return nil
+}
+
+// next gives the next value: v, or the bytes b.
+func (v *foreignValues) next(c *foreignColumn) (n int64, b []byte, err error) {
+	switch v.encoding {
+	case encRLEDict:
+		place, err := v.runs.next()
+		if err != nil {
+			return 0, nil, err
+		}
+		if place < 0 || place >= c.dict.n {
+			return 0, nil, fmt.Errorf("place %d of a dictionary of %d", place, c.dict.n)
+		}
+		if c.physical == parquet.Types.ByteArray {
+			at := c.dict.starts[place]
+			size := binary.LittleEndian.Uint32(c.dict.page[at:])
+			return 0, c.dict.page[at+4 : at+4+size], nil
+		}
+		n, b = fixed(c, c.dict.page[place*int64(c.width):])
+		return n, b, nil
+	case encRLE:
+		n, err = v.runs.next()
+		return n, nil, err
+	case encDelta:
+		n, err = v.delta.next()
+		return n, nil, err
+	case encDeltaLength:
+		if n, err = v.delta.next(); err != nil {
+			return 0, nil, err
+		}
+		if n < 0 || n > int64(len(v.b)) {
+			return 0, nil, errPageShort
+		}
+		b, v.b = v.b[:n], v.b[n:]
+		return 0, b, nil
+	case encSplit:
+		if v.at >= v.size {
+			return 0, nil, errPageShort
+		}
+		for i := range c.width {
+			n |= int64(v.b[i*v.size+v.at]) << (8 * i)
+		}
+		v.at++
+		return n, nil, nil
+	}
+	switch {
+	case c.physical == parquet.Types.Boolean:
+		n, err = packedBits(v.b, v.bit, 1)
+		v.bit++
+		return n, nil, err
+	case c.physical == parquet.Types.ByteArray:
+		if len(v.b) < 4 {
+			return 0, nil, errPageShort
+		}
+		size := binary.LittleEndian.Uint32(v.b)
+		if uint64(size) > uint64(len(v.b)-4) {
+			return 0, nil, errPageShort
+		}
+		b, v.b = v.b[4:4+size], v.b[4+size:]
+		return 0, b, nil
+	case c.width <= 0 || len(v.b) < c.width:
+		return 0, nil, errPageShort
+	}
+	n, b = fixed(c, v.b)
+	v.b = v.b[c.width:]
+	return n, b, nil
+}
+
+// fixed reads a value of fixed length. Of 96 bits b holds the time of the day, n
+// the day.
+func fixed(c *foreignColumn, b []byte) (n int64, rest []byte) {
+	switch c.physical {
+	case parquet.Types.Int32, parquet.Types.Float:
+		return int64(int32(binary.LittleEndian.Uint32(b))), nil
+	case parquet.Types.Int96:
+		return int64(binary.LittleEndian.Uint32(b[8:])), b[:8]
+	case parquet.Types.FixedLenByteArray:
+		return 0, b[:c.width]
+	}
+	return int64(le64(b)), nil
+}
+
+// foreignDeltas reads Parquet's DELTA_BINARY_PACKED.
+type foreignDeltas struct {
+	b      []byte
+	block  uint64 // values of a block
+	minis  uint64
+	left   uint64
+	first  bool
+	value  int64
+	least  int64  // of the block
+	widths []byte // of the miniblocks that are to come
+	width  uint
+	bit    uint64
+	inMini uint64 // values left of the miniblock
+}
+
+func (d *foreignDeltas) varint() (uint64, error) {
+	v, n := binary.Uvarint(d.b)
+	if n <= 0 {
+		return 0, errPageShort
+	}
+	d.b = d.b[n:]
+	return v, nil
+}
+
+func (d *foreignDeltas) open(b []byte) (err error) {
+	*d = foreignDeltas{b: b, first: true}
+	var first uint64
+	for _, to := range []*uint64{&d.block, &d.minis, &d.left, &first} {
+		if *to, err = d.varint(); err != nil {
+			return err
+		}
+	}
+	if d.block == 0 || d.block > 1<<20 || d.minis == 0 || d.minis > 1<<10 || d.block%d.minis != 0 || d.block/d.minis%8 != 0 {
+		return fmt.Errorf("delta blocks of %d values in %d parts", d.block, d.minis)
+	}
+	d.value = zigzag(first)
+	return nil
+}
+
+func (d *foreignDeltas) next() (int64, error) {
+	if d.left == 0 {
+		return 0, errPageShort
+	}
+	d.left--
+	if d.first {
+		d.first = false
+		return d.value, nil
+	}
+	if d.inMini == 0 {
+		if err := d.mini(); err != nil {
+			return 0, err
+		}
+	}
+	d.inMini--
+	v, err := packedBits(d.b, d.bit, d.width)
+	d.bit += uint64(d.width)
+	d.value += d.least + v
+	return d.value, err
+}
+
+// mini begins the next miniblock.
+func (d *foreignDeltas) mini() error {
+	d.b, d.bit = d.b[min(uint64(len(d.b)), (d.bit+7)/8):], 0
+	if len(d.widths) == 0 {
+		least, err := d.varint()
+		if err != nil {
+			return err
+		}
+		if uint64(len(d.b)) < d.minis {
+			return errPageShort
+		}
+		d.least, d.widths, d.b = zigzag(least), d.b[:d.minis], d.b[d.minis:]
+	}
+	if d.width = uint(d.widths[0]); d.width > 64 {
+		return fmt.Errorf("deltas of %d bits", d.width)
+	}
+	d.widths, d.inMini = d.widths[1:], d.block/d.minis
+	return nil
+}
+
+// rest is what stands behind the deltas, once all are read. The last miniblock is
+// whole, those behind it are absent.
+func (d *foreignDeltas) rest() []byte {
+	end := (d.bit + uint64(d.inMini)*uint64(d.width) + 7) / 8
+	return d.b[min(uint64(len(d.b)), end):]
+}
