@@ -22,18 +22,19 @@ func (a *app) formatsCmd() *cobra.Command {
 				Name    string `json:"name"`
 				Doc     string `json:"doc"`
 				Latency string `json:"latency_kind"`
+				Clock   string `json:"clock"` // what stamps count from, unless the log tells more
 				Needs   string `json:"needs"`
 				Lacks   string `json:"lacks"`
 			}
 			var rows []row
 			for _, f := range ingest.Formats() {
-				rows = append(rows, row{f.Name, f.Doc, f.Kind.String(), f.Needs, f.Lacks})
+				rows = append(rows, row{f.Name, f.Doc, f.Kind.String(), f.Clock.String(), f.Needs, f.Lacks})
 			}
 			if a.json() {
 				return a.print(map[string]any{"formats": rows})
 			}
 			for _, r := range rows {
-				fmt.Fprintf(a.stdout, "%s\n  %s\n  latency: %s\n", r.Name, r.Doc, r.Latency)
+				fmt.Fprintf(a.stdout, "%s\n  %s\n  latency: %s\n  clock:   %s\n", r.Name, r.Doc, r.Latency, r.Clock)
 				if r.Needs != "" {
 					fmt.Fprintf(a.stdout, "  needs:   %s\n", r.Needs)
 				}

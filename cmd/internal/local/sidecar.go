@@ -50,6 +50,8 @@ func sidecars(inputs []ingest.Input) (logs []ingest.Input, b besides, skips []in
 		switch ok, err := b.clocks.take(in.Path, data); {
 		case err != nil:
 			return nil, b, nil, err
+		case ok && !ingest.IsClockFileName(in.Path) && claimed(in, data):
+			logs = append(logs, in) // a log too
 		case ok:
 			skips = append(skips, ingest.Skip{Path: in.Path, Reason: "tells of the clock of logs beside it"})
 		default:
@@ -81,6 +83,12 @@ func (b *besides) add(dir string, found sidecar, log bool) {
 			b.below[dir].add(upper, lower)
 		}
 	}
+}
+
+// claimed says whether a format claims a small input that tells of a clock.
+func claimed(in ingest.Input, data []byte) bool {
+	_, problem := ingest.Choose(data[:min(len(data), ingest.SniffBytes)], in.Path)
+	return problem == ""
 }
 
 // headOf reads a small input, or the head of a larger one; nil if that fails.
