@@ -32,6 +32,35 @@ func Facts() []Fact {
 	return append(all, relative...)
 }
 
+// standing are the questions to the evidence that facts ask: what the inventory
+// may tell, too. They stand first in Rules.Asked.
+var standing = [...]features.Query{
+	askLink:     {Kind: features.EvidenceLatest, Name: "link_bytes_per_s"},
+	askCapable:  {Kind: features.EvidenceLatest, Name: "link_capable_bytes_per_s"},
+	askBytesMax: {Kind: features.EvidenceLatest, Name: "bytes_per_s_limit"},
+	askIOPSMax:  {Kind: features.EvidenceLatest, Name: "iops_limit"},
+	askQueueMax: {Kind: features.EvidenceLatest, Name: "queue_limit"},
+}
+
+const (
+	askLink = iota
+	askCapable
+	askBytesMax
+	askIOPSMax
+	askQueueMax
+)
+
+// limitOf is what the inventory tells, or else the evidence.
+func limitOf(p *reduce.Point, known float64, query int) float64 {
+	if known > 0 {
+		return known
+	}
+	if r, ok := p.Window.Reading(query); ok && r.Value > 0 {
+		return r.Value
+	}
+	return math.NaN()
+}
+
 // log10 of a latency in ms over the expected one.
 func overNormal(p *reduce.Point, ms float64) float64 {
 	return math.Log10(ms*1e6) - p.Normal.Expected
@@ -51,5 +80,20 @@ var relative = []Fact{
 	{Name: "flood_share", Unit: "0..1", Doc: "share of the time that the written bytes take at the group's best rate", of: reduce.FloodShare},
 	{Name: "rate_share", Unit: "0..1", Doc: "bytes per busy second over the group's best", of: func(p *reduce.Point) float64 {
 		return p.Window.Context[features.CtxBytesPerS] / max(p.Window.Vector[features.BusyFraction], 0.001) / p.Normal.Rate
+	}},
+	{Name: "link_share", Unit: "1", Doc: "bytes_per_s over what the link carries each way: inventory's link_bytes_per_s, else lspci", query: askLink + 1, of: func(p *reduce.Point) float64 {
+		return p.Window.Context[features.CtxBytesPerS] / limitOf(p, p.Device.LinkBytesPerS, askLink)
+	}},
+	{Name: "link_downgrade", Unit: "0..1", Doc: "what the link carries over what the device's own port could (lspci)", query: askCapable + 1, of: func(p *reduce.Point) float64 {
+		return limitOf(p, p.Device.LinkBytesPerS, askLink) / limitOf(p, 0, askCapable)
+	}},
+	{Name: "bytes_limit_share", Unit: "1", Doc: "bytes_per_s over the limit of bytes: inventory's bytes_per_s_limit, else a cgroup's io.max", query: askBytesMax + 1, of: func(p *reduce.Point) float64 {
+		return p.Window.Context[features.CtxBytesPerS] / limitOf(p, p.Device.BytesPerSLimit, askBytesMax)
+	}},
+	{Name: "iops_limit_share", Unit: "1", Doc: "iops over the limit of requests: inventory's iops_limit, else a cgroup's io.max", query: askIOPSMax + 1, of: func(p *reduce.Point) float64 {
+		return p.Window.Context[features.CtxIOPS] / limitOf(p, p.Device.IOPSLimit, askIOPSMax)
+	}},
+	{Name: "queue_limit_share", Unit: "1", Doc: "mean_depth over the requests that the device takes at once: inventory's queue_limit", query: askQueueMax + 1, of: func(p *reduce.Point) float64 {
+		return p.Window.Context[features.CtxMeanDepth] / limitOf(p, p.Device.QueueLimit, askQueueMax)
 	}},
 }

@@ -26,6 +26,9 @@ func TestEvidenceInExpressions(t *testing.T) {
 			return
 		}
 		w := r.Witness()
+		for i := range evidence { // the first questions are those of facts
+			evidence[i].Query += len(standing)
+		}
 		p := reduce.Point{Window: &features.Window{Evidence: evidence}}
 		w.look(&p)
 		yes, told := w.holds(&r.entries[0].causes[0])
@@ -57,7 +60,7 @@ func TestAskedIsListedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fmt.Sprint(r.Asked()), `[rate("a") seen("b") seen("b", 1.5)]`; got != want {
+	if got, want := fmt.Sprint(r.Asked()[len(standing):]), `[rate("a") seen("b") seen("b", 1.5)]`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -131,4 +134,34 @@ func TestReadingsStandWithTheDiagnosis(t *testing.T) {
 	if !found {
 		t.Error("no episode")
 	}
+}
+
+// What the inventory tells of a device's limits goes before what the evidence
+// tells; without either the facts are missing.
+func TestLimits(t *testing.T) {
+	facts := map[string]Fact{}
+	for _, f := range Facts() {
+		facts[f.Name] = f
+	}
+	check := func(name string, d reduce.Device, evidence []features.Reading, want string) {
+		t.Helper()
+		w := features.Window{Evidence: evidence}
+		w.Context[features.CtxBytesPerS], w.Context[features.CtxIOPS], w.Context[features.CtxMeanDepth] = 1.5e9, 3000, 32
+		if got := fmt.Sprint(facts[name].of(&reduce.Point{Window: &w, Device: d})); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+	lspci := []features.Reading{{Query: askLink, Value: 2e9}, {Query: askCapable, Value: 8e9}}
+	check("link_share", reduce.Device{LinkBytesPerS: 3e9}, nil, "0.5")
+	check("link_share", reduce.Device{LinkBytesPerS: 3e9}, lspci, "0.5")
+	check("link_share", reduce.Device{}, lspci, "0.75")
+	check("link_share", reduce.Device{}, nil, "NaN")
+	check("link_downgrade", reduce.Device{}, lspci, "0.25")
+	check("link_downgrade", reduce.Device{LinkBytesPerS: 3e9}, nil, "NaN")
+	check("bytes_limit_share", reduce.Device{BytesPerSLimit: 1.5e9}, nil, "1")
+	check("bytes_limit_share", reduce.Device{}, []features.Reading{{Query: askBytesMax, Value: 3e9}}, "0.5")
+	check("bytes_limit_share", reduce.Device{}, []features.Reading{{Query: askBytesMax, Value: 0}}, "NaN")
+	check("iops_limit_share", reduce.Device{IOPSLimit: 6000}, nil, "0.5")
+	check("queue_limit_share", reduce.Device{QueueLimit: 32}, nil, "1")
+	check("queue_limit_share", reduce.Device{}, nil, "NaN")
 }

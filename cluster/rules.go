@@ -53,7 +53,7 @@ func Compile(c Catalogue) (*Rules, error) {
 		at[f.Name], env[f.Name] = i, 0.0
 	}
 	used := make([]int, len(known)) // 1 + index in r.facts
-	r := &Rules{}
+	r := &Rules{asked: slices.Clone(standing[:])}
 	var bad []error
 	compile := func(where, source string) expression {
 		queries, err := queriesOf(source)

@@ -141,7 +141,7 @@ func (m *Model) Project(ws []features.Window, inv Inventory) []Point {
 }
 
 func (m *Model) measure(w *features.Window, inv Inventory) Point {
-	p := Point{Window: w, Space: m, Vector: w.Vector, Normal: m.normal(w, inv[w.Key])}
+	p := Point{Window: w, Space: m, Vector: w.Vector, Device: inv[w.Key], Normal: m.normal(w, inv[w.Key])}
 	if w.Idle {
 		return p
 	}

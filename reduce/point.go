@@ -6,6 +6,12 @@ import "github.com/iopathy/iopathy/features"
 type Device struct {
 	Model      string
 	Rotational string // "1", "0" or "" unknown
+
+	LinkBytesPerS  float64 // of its link, each way; 0 unknown, as for the others
+	BytesPerSLimit float64 // that a volume, a cgroup or a contract allows
+	IOPSLimit      float64
+	QueueLimit     float64 // requests that it takes at once
+	NUMANode       string  // a number, or "" unknown
 }
 
 // Inventory maps devices to what is known of them; it may be nil.
@@ -28,6 +34,7 @@ type Normal struct {
 type Point struct {
 	Window *features.Window
 	Normal Normal
+	Device Device // what the inventory tells
 	Vector features.Vector
 	Z      features.Vector
 	Y      []float64

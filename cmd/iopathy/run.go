@@ -123,7 +123,7 @@ func (a *app) settingFlags(root *cobra.Command) {
 	pf := root.PersistentFlags()
 	pf.String("lake", d.Lake, "directory of the Parquet lake (default OUT/lake)")
 	pf.String("out", d.Out, "directory for report.html, report.json, labels.csv, labels.parquet")
-	pf.String("inventory", d.Inventory, "CSV with host,device,model,rotational")
+	pf.String("inventory", d.Inventory, "CSV with host,device,model,rotational, and limits of devices")
 	pf.Duration("window", d.Window, "length of a window, the unit that is classified")
 	pf.Duration("tick", d.Tick, "length of a tick, the smallest time bin")
 	pf.Uint64("seed", d.Seed, "seed of what is sampled")

@@ -6,16 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/reduce"
 )
 
-// ReadInventory reads a CSV with the header host,device,model,rotational (in
-// any order; other columns are ignored). rotational is 1, 0 or empty. Errors
+// ReadInventory reads a CSV with the header host,device,model,rotational, and
+// maybe link_bytes_per_s, bytes_per_s_limit, iops_limit, queue_limit and
+// numa_node (in any order; other columns are ignored). rotational is 1, 0 or
+// empty, the others are numbers above 0 (numa_node from 0 on) or empty. Errors
 // name file and line.
 func ReadInventory(path string) (reduce.Inventory, error) {
 	if path == "" {
@@ -62,11 +66,45 @@ func ReadInventory(path string) (reduce.Inventory, error) {
 				return nil, fmt.Errorf("inventory: %s:%d: rotational %q is neither 0 nor 1", path, line, d.Rotational)
 			}
 		}
+		if err := limits(&d, row, col); err != nil {
+			return nil, fmt.Errorf("inventory: %s:%d: %w", path, line, err)
+		}
 		if old, dup := inv[key]; dup && old != d {
 			return nil, fmt.Errorf("inventory: %s:%d: %s/%s stands twice and differs", path, line, key.Host, key.Device)
 		}
 		inv[key] = d
 	}
+}
+
+// limits reads the columns that say what a device can take.
+func limits(d *reduce.Device, row []string, col func(string) int) error {
+	cell := func(name string) string {
+		if i := col(name); i >= 0 && i < len(row) {
+			return strings.TrimSpace(row[i])
+		}
+		return ""
+	}
+	for name, to := range map[string]*float64{
+		"link_bytes_per_s": &d.LinkBytesPerS, "bytes_per_s_limit": &d.BytesPerSLimit, "iops_limit": &d.IOPSLimit, "queue_limit": &d.QueueLimit,
+	} {
+		text := cell(name)
+		if text == "" {
+			continue
+		}
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(x > 0) || math.IsInf(x, 0) {
+			return fmt.Errorf("%s %q is no number above 0", name, text)
+		}
+		*to = x
+	}
+	if text := cell("numa_node"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 16)
+		if err != nil {
+			return fmt.Errorf("numa_node %q is no number from 0 on", text)
+		}
+		d.NUMANode = strconv.FormatUint(n, 10)
+	}
+	return nil
 }
 
 // knownDevice is a row of the inventory that the model keeps, so that a later
@@ -76,6 +114,12 @@ type knownDevice struct {
 	Device     string `json:"device"`
 	Model      string `json:"model"`
 	Rotational string `json:"rotational"`
+
+	LinkBytesPerS  float64 `json:"link_bytes_per_s,omitempty"`
+	BytesPerSLimit float64 `json:"bytes_per_s_limit,omitempty"`
+	IOPSLimit      float64 `json:"iops_limit,omitempty"`
+	QueueLimit     float64 `json:"queue_limit,omitempty"`
+	NUMANode       string  `json:"numa_node,omitempty"`
 }
 
 // knownDevices is the part of an inventory that speaks of the windows, by host
@@ -90,7 +134,7 @@ func knownDevices(inv reduce.Inventory, windows []features.Window) []knownDevice
 			continue
 		}
 		seen[k] = true
-		rows = append(rows, knownDevice{Host: k.Host, Device: k.Device, Model: d.Model, Rotational: d.Rotational})
+		rows = append(rows, knownDevice{k.Host, k.Device, d.Model, d.Rotational, d.LinkBytesPerS, d.BytesPerSLimit, d.IOPSLimit, d.QueueLimit, d.NUMANode})
 	}
 	slices.SortFunc(rows, func(a, b knownDevice) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Device, b.Device))
@@ -101,7 +145,10 @@ func knownDevices(inv reduce.Inventory, windows []features.Window) []knownDevice
 func inventoryOf(rows []knownDevice) reduce.Inventory {
 	inv := make(reduce.Inventory, len(rows))
 	for _, r := range rows {
-		inv[features.Key{Host: r.Host, Device: r.Device}] = reduce.Device{Model: r.Model, Rotational: r.Rotational}
+		inv[features.Key{Host: r.Host, Device: r.Device}] = reduce.Device{
+			Model: r.Model, Rotational: r.Rotational,
+			LinkBytesPerS: r.LinkBytesPerS, BytesPerSLimit: r.BytesPerSLimit, IOPSLimit: r.IOPSLimit, QueueLimit: r.QueueLimit, NUMANode: r.NUMANode,
+		}
 	}
 	return inv
 }

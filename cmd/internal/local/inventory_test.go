@@ -46,6 +46,25 @@ func TestReadInventory(t *testing.T) {
 	bad("host,device,model\nh,d,m\nh,d,n\n", ":3: h/d stands twice")
 	bad("host,device,model\nh\n", ":2: 1 columns")
 	bad("", "header")
+	inv, err = ReadInventory(write("host,device,model,numa_node,queue_limit,link_bytes_per_s,bytes_per_s_limit,iops_limit\nh,a,M,1,64,3.9e9,1e8,3000\nh,b,M,,,,,\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := reduce.Device{Model: "M", NUMANode: "1", QueueLimit: 64, LinkBytesPerS: 3.9e9, BytesPerSLimit: 1e8, IOPSLimit: 3000}
+	if got := inv[features.Key{Host: "h", Device: "a"}]; got != full {
+		t.Errorf("got %+v want %+v", got, full)
+	}
+	if got := inv[features.Key{Host: "h", Device: "b"}]; got != (reduce.Device{Model: "M"}) {
+		t.Errorf("empty cells: got %+v", got)
+	}
+	windows := []features.Window{{Key: features.Key{Host: "h", Device: "a"}}}
+	if again := inventoryOf(knownDevices(inv, windows)); again[windows[0].Key] != full {
+		t.Errorf("the model keeps %+v of %+v", again[windows[0].Key], full)
+	}
+	bad("host,device,model,queue_limit\nh,d,m,0\n", ":2: queue_limit \"0\" is no number above 0")
+	bad("host,device,model,link_bytes_per_s\nh,d,m,\nh,e,m,fast\n", ":3: link_bytes_per_s \"fast\"")
+	bad("host,device,model,iops_limit\nh,d,m,NaN\n", ":2: iops_limit")
+	bad("host,device,model,numa_node\nh,d,m,-1\n", ":2: numa_node")
 	if inv, err := ReadInventory(""); inv != nil || err != nil {
 		t.Errorf("no inventory: %v %v", inv, err)
 	}
