@@ -1,0 +1,577 @@
+package local
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/ingest"
+	"github.com/iopathy/iopathy/ingest/lake"
+	"github.com/iopathy/iopathy/reduce"
+	"github.com/iopathy/iopathy/reports"
+)
+
+// Incident is what a postmortem is asked about.
+type Incident struct {
+	FromNS, ToNS int64
+	Host, Device string // globs; empty is all
+}
+
+// Bounds of a postmortem.
+const (
+	incidentDevices = 6                    // that are looked at in detail
+	leastMargin     = int64(2 * time.Minute)
+	mostMargin      = int64(time.Hour)
+	dayNS           = int64(24 * time.Hour)
+)
+
+// Postmortem gathers the page of an incident: the windows of its devices with
+// an equal time before and after, what is said of them by the lake's model,
+// and the events of the sick ones. It reads what the span needs: days and
+// hosts by their folders, row groups by their bounds.
+func (j *Job) Postmortem(ctx context.Context, inc Incident, inv reduce.Inventory, catalogue cluster.Catalogue, rules *cluster.Rules) (*reports.Postmortem, error) {
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		return nil, err
+	}
+	margin := min(max(inc.ToNS-inc.FromNS, leastMargin), mostMargin)
+	pm := &reports.Postmortem{Title: j.Config.Report.Title, Version: j.Version, FromNS: inc.FromNS, ToNS: inc.ToNS, MarginNS: margin, Catalogue: catalogue}
+	windows, err := j.windowsOf(manifests, inc.FromNS-margin, inc.ToNS+margin, inc.Host)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(windows, func(w features.Window) bool { return inc.touches(&w) && inc.asks(w.Key) }) {
+		return nil, j.noIncident(manifests, inc)
+	}
+	d, err := j.Relabel(windows, inv, rules)
+	if err != nil {
+		return nil, err
+	}
+	pm.Windows, pm.Diagnoses, pm.Model = d.Windows, d.Result.Diagnoses, d.Result.Why
+	if pm.Model == "" {
+		pm.Model = "the classes are those of the lake's model"
+	}
+	for _, e := range d.Result.Episodes {
+		if inc.asks(e.Key) && e.FromNS < inc.ToNS && e.ToNS > inc.FromNS {
+			pm.Episodes = append(pm.Episodes, e)
+		}
+	}
+	chosen := inc.choose(d, pm.Episodes)
+	if err := j.elsewhere(manifests, inc, chosen, pm); err != nil {
+		return nil, err
+	}
+	sources := sourcesOf(manifests)
+	for i, k := range chosen {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		one, err := j.incidentDevice(manifests, inc, margin, d, k, sources)
+		if err != nil {
+			return nil, fmt.Errorf("postmortem: %s/%s: %w", Printable(k.Host), Printable(k.Device), err)
+		}
+		one.Why = j.Explain(d, one.Worst, rules).Why
+		pm.Devices = append(pm.Devices, *one)
+		j.progress("postmortem", int64(i+1), int64(len(chosen)))
+	}
+	return pm, nil
+}
+
+func (inc *Incident) asks(k features.Key) bool {
+	host, _ := path.Match(inc.Host, k.Host) // the verb has checked the patterns
+	device, _ := path.Match(inc.Device, k.Device)
+	return (inc.Host == "" || host) && (inc.Device == "" || device)
+}
+
+func (inc *Incident) touches(w *features.Window) bool {
+	return w.StartNS < inc.ToNS && w.EndNS > inc.FromNS
+}
+
+// choose gives the devices to look at: those of the episodes, the worst first;
+// without any, the one that came nearest to being sick.
+func (inc *Incident) choose(d *Diagnosed, episodes []cluster.Episode) []features.Key {
+	var keys []features.Key
+	for _, e := range episodes {
+		if !slices.Contains(keys, e.Key) {
+			keys = append(keys, e.Key)
+		}
+	}
+	type severe struct {
+		key      features.Key
+		severity float64
+	}
+	var rest []severe
+	for i := range d.Windows {
+		w := &d.Windows[i]
+		if !inc.touches(w) || !inc.asks(w.Key) || slices.Contains(keys, w.Key) {
+			continue
+		}
+		if n := len(rest); n > 0 && rest[n-1].key == w.Key {
+			rest[n-1].severity = max(rest[n-1].severity, d.Result.Diagnoses[i].Severity)
+		} else {
+			rest = append(rest, severe{w.Key, d.Result.Diagnoses[i].Severity})
+		}
+	}
+	slices.SortStableFunc(rest, func(a, b severe) int { return cmp.Compare(b.severity, a.severity) })
+	if len(keys) == 0 && len(rest) > 0 {
+		keys = append(keys, rest[0].key)
+	}
+	return keys[:min(len(keys), incidentDevices)]
+}
+
+// noIncident says what there is instead.
+func (j *Job) noIncident(manifests []lake.Manifest, inc Incident) error {
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, m := range manifests {
+		for _, in := range m.Inputs {
+			if len(in.Parts) > 0 {
+				first, last = min(first, in.FirstNS), max(last, in.LastNS)
+			}
+		}
+	}
+	if first > last {
+		return errors.New("the lake holds nothing yet")
+	}
+	if len(lake.Parts(manifests, lake.Windows)) == 0 {
+		return errors.New("the lake holds no windows yet: run iopathy features, or run, first")
+	}
+	return fmt.Errorf("the lake holds no window of such a device from %s to %s; its data go from %s to %s", Stamp(inc.FromNS), Stamp(inc.ToNS), Stamp(first), Stamp(last))
+}
+
+// DataSpan is the first and the last moment of what the lake holds.
+func (j *Job) DataSpan() (first, last int64, err error) {
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		return 0, 0, err
+	}
+	first, last = math.MaxInt64, math.MinInt64
+	for _, m := range manifests {
+		for _, in := range m.Inputs {
+			if len(in.Parts) > 0 {
+				first, last = min(first, in.FirstNS), max(last, in.LastNS)
+			}
+		}
+	}
+	if first > last {
+		return 0, 0, nil
+	}
+	return first, last, nil
+}
+
+// dated says that a part's day may hold something of a span.
+func dated(p lake.Part, fromNS, toNS int64) (lake.PartName, bool) {
+	name, err := lake.ParsePart(p.Path)
+	if err != nil {
+		return name, false
+	}
+	return name, name.Date >= lake.Date(fromNS) && name.Date <= lake.Date(toNS)
+}
+
+// windowsOf reads the windows of a span and of hosts that a glob names.
+func (j *Job) windowsOf(manifests []lake.Manifest, fromNS, toNS int64, host string) ([]features.Window, error) {
+	var all []features.Window
+	for _, p := range lake.Parts(manifests, lake.Windows) {
+		if _, ok := dated(p, fromNS-dayNS, toNS); !ok {
+			continue
+		}
+		r, err := lake.Open(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), nil)
+		if err != nil {
+			return nil, err
+		}
+		r.Select(groupsOf(r, fromNS, toNS, host))
+		all, err = appendWindows(all, r)
+		if cerr := r.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	all = slices.DeleteFunc(all, func(w features.Window) bool {
+		ok, _ := path.Match(host, w.Host) // the verb has checked the pattern
+		return w.EndNS <= fromNS || w.StartNS >= toNS || host != "" && !ok
+	})
+	slices.SortStableFunc(all, func(a, b features.Window) int {
+		return cmp.Or(strings.Compare(a.Host, b.Host), strings.Compare(a.Device, b.Device), cmp.Compare(a.StartNS, b.StartNS))
+	})
+	return all, nil
+}
+
+// groupsOf are the row groups that may hold windows of a span and a host.
+func groupsOf(r *lake.Reader, fromNS, toNS int64, host string) []int {
+	var keep []int
+	exact := host != "" && !strings.ContainsAny(host, `*?[\`)
+	for i, g := range r.RowGroups() {
+		lo, lok := g.Min["window_start_ns"].(int64)
+		hi, hok := g.Max["window_end_ns"].(int64)
+		if lok && lo >= toNS || hok && hi <= fromNS {
+			continue
+		}
+		first, fok := g.Min["host"].(string)
+		last, aok := g.Max["host"].(string)
+		if exact && fok && aok && (host < first || host > last) {
+			continue
+		}
+		keep = append(keep, i)
+	}
+	return keep
+}
+
+// elsewhere reads from the labels which other devices were sick.
+func (j *Job) elsewhere(manifests []lake.Manifest, inc Incident, chosen []features.Key, pm *reports.Postmortem) error {
+	seen := map[features.Key]bool{}
+	sick := map[features.Key]*reports.Elsewhere{}
+	for _, p := range lake.Parts(manifests, lake.Labels) {
+		if _, ok := dated(p, inc.FromNS-dayNS, inc.ToNS); !ok {
+			continue
+		}
+		err := eachLabel(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), inc.FromNS, inc.ToNS, func(l *labelRow) {
+			if l.startNS >= inc.ToNS || l.endNS <= inc.FromNS {
+				return
+			}
+			seen[l.key] = true
+			if l.verdict != cluster.Sick || slices.Contains(chosen, l.key) {
+				return
+			}
+			e := sick[l.key]
+			if e == nil {
+				e = &reports.Elsewhere{Key: l.key, FromNS: l.startNS}
+				sick[l.key] = e
+			}
+			e.FromNS, e.ToNS = min(e.FromNS, l.startNS), max(e.ToNS, l.endNS)
+			if l.severity > e.Severity {
+				e.Severity, e.Pathology = l.severity, l.pathology
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, e := range sick {
+		pm.Elsewhere = append(pm.Elsewhere, *e)
+	}
+	slices.SortFunc(pm.Elsewhere, func(a, b reports.Elsewhere) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), strings.Compare(a.Host, b.Host), strings.Compare(a.Device, b.Device))
+	})
+	pm.Others = len(seen)
+	return nil
+}
+
+type labelRow struct {
+	key            features.Key
+	startNS, endNS int64
+	verdict        cluster.Verdict
+	pathology      string
+	severity       float64
+}
+
+// eachLabel gives the labels of a part whose row groups touch a span.
+func eachLabel(file string, fromNS, toNS int64, give func(*labelRow)) error {
+	r, err := lake.Open(file, []string{"host", "device", "window_start_ns", "window_end_ns", "verdict", "pathology", "severity"})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	r.Select(groupsOf(r, fromNS, toNS, ""))
+	for {
+		cols, rows, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var host, device, verdict, pathology []string
+		var start, end []int64
+		var severity []float64
+		for _, c := range cols {
+			switch d := c.Data.(type) {
+			case []string:
+				switch c.Name {
+				case "host":
+					host = d
+				case "device":
+					device = d
+				case "verdict":
+					verdict = d
+				case "pathology":
+					pathology = d
+				}
+			case []int64:
+				if c.Name == "window_start_ns" {
+					start = d
+				} else if c.Name == "window_end_ns" {
+					end = d
+				}
+			case []float64:
+				severity = d
+			}
+		}
+		if len(host) != rows || len(device) != rows || len(verdict) != rows || len(pathology) != rows || len(start) != rows || len(end) != rows || len(severity) != rows {
+			return fmt.Errorf("%s: it lacks columns of labels", file)
+		}
+		for i := range rows {
+			give(&labelRow{features.Key{Host: host[i], Device: device[i]}, start[i], end[i], cluster.Verdict(verdict[i]), pathology[i], severity[i]})
+		}
+	}
+}
+
+// sourcesOf gives the inputs by their ids.
+func sourcesOf(manifests []lake.Manifest) map[string]lake.Input {
+	all := map[string]lake.Input{}
+	for _, m := range manifests {
+		for _, in := range m.Inputs {
+			if len(in.Parts) > 0 {
+				all[in.ID] = in
+			}
+		}
+	}
+	return all
+}
+
+// incidentDevice folds the events of one device.
+func (j *Job) incidentDevice(manifests []lake.Manifest, inc Incident, margin int64, d *Diagnosed, k features.Key, sources map[string]lake.Input) (*reports.IncidentDevice, error) {
+	one := &reports.IncidentDevice{Key: k, Worst: -1, Actors: map[string][]features.Actor{}}
+	kind := ingest.KindNone
+	for i := range d.Windows {
+		w := &d.Windows[i]
+		if w.Key != k {
+			continue
+		}
+		if w.Kind != ingest.KindNone {
+			kind = w.Kind
+		}
+		if inc.touches(w) && (one.Worst < 0 || d.Result.Diagnoses[i].Severity > d.Result.Diagnoses[one.Worst].Severity) {
+			one.Worst = i
+		}
+	}
+	one.Own, one.Peers, one.Group = baselines(d, inc, k, one.Worst)
+	var names ingest.Names
+	fold := features.NewIncident(inc.FromNS, inc.ToNS, margin, kind, &names)
+	if kind != ingest.KindSample {
+		if err := j.foldIncident(manifests, inc, margin, k, kind, fold, &names, one); err != nil {
+			return nil, err
+		}
+	} else {
+		one.Messages = append(one.Messages, "The device was seen by interval counters: there are no single requests to look at")
+	}
+	one.Phases = fold.Phases()
+	for by := range features.ActorKind(3) {
+		if actors := fold.Actors(by); len(actors) > 0 {
+			one.Actors[by.String()] = actors
+		}
+	}
+	for _, s := range fold.Slowest() {
+		in := sources[s.Input]
+		one.Slowest = append(one.Slowest, reports.SlowLine{SlowIO: s, Source: filepath.Base(in.Path), Raw: rawLine(in, s.Event.Position)})
+	}
+	return one, nil
+}
+
+// foldIncident reads the device's events of the span: the parts of its days
+// and host, the row groups whose times touch it.
+func (j *Job) foldIncident(manifests []lake.Manifest, inc Incident, margin int64, k features.Key, kind ingest.LatencyKind, fold *features.Incident, names *ingest.Names, one *reports.IncidentDevice) error {
+	from, to := fold.Span()
+	last := to + ingest.MaxLatencyNS // a request that was in flight may end later
+	var paths []string
+	for _, p := range lake.Parts(manifests, lake.Events) {
+		if name, ok := dated(p, from, last); ok && name.Host == k.Host {
+			paths = append(paths, filepath.Join(j.Lake, filepath.FromSlash(p.Path)))
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	slices.Sort(paths)
+	index, err := lake.NewIndex(paths, "time_ns", "latency_ns")
+	if err != nil {
+		return err
+	}
+	var rows ingest.EventRows
+	for _, s := range index.Streams(k.Device, incidentColumns) {
+		s.Pick(func(g lake.Group) bool { return touching(g, from, to) })
+		input := inputOf(s.Path)
+		for {
+			cols, _, err := s.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			n, err := rows.Open(cols, names)
+			if err != nil {
+				s.Close()
+				return err
+			}
+			for i := range n {
+				var e ingest.Event
+				rows.Event(i, &e)
+				if e.StartNS() >= to || e.TimeNS < from {
+					continue
+				}
+				one.Rows++
+				if e.Kind == kind || within(e.Kind, kind) || e.LatencyNS < 0 {
+					fold.Add(&e, input)
+				} else {
+					fold.AddCall(&e)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// incidentColumns are the columns that the fold needs.
+var incidentColumns = append(slices.Clone(eventColumns), "file")
+
+// touching says whether a row group may hold an I/O that was in flight in a
+// span; of one that devices share nothing is known.
+func touching(g lake.Group, from, to int64) bool {
+	lo, lok := g.Min["time_ns"].(int64)
+	hi, hok := g.Max["time_ns"].(int64)
+	if !lok || !hok {
+		return true
+	}
+	longest, ok := g.Max["latency_ns"].(int64)
+	if !ok {
+		longest = 0
+		if g.Nulls["latency_ns"] != g.Rows {
+			longest = ingest.MaxLatencyNS
+		}
+	}
+	return hi >= from && lo-longest < to
+}
+
+// baselines are the medians of a device's healthy windows outside the
+// incident, and of its group's other devices during it.
+func baselines(d *Diagnosed, inc Incident, k features.Key, worst int) (own, peers reports.Baseline, group string) {
+	group = "of the same kind"
+	if worst >= 0 && d.Points[worst].Normal.Group != "" {
+		group = d.Points[worst].Normal.Group
+	}
+	var mine, theirs []*features.Window
+	for i := range d.Windows {
+		w := &d.Windows[i]
+		if w.Idle || w.Requests == 0 {
+			continue
+		}
+		switch {
+		case w.Key == k && !inc.touches(w) && d.Result.Diagnoses[i].Verdict == cluster.Healthy:
+			mine = append(mine, w)
+		case w.Key != k && inc.touches(w) && d.Points[i].Normal.Group == group:
+			theirs = append(theirs, w)
+		}
+	}
+	return baseline(mine), baseline(theirs), group
+}
+
+func baseline(ws []*features.Window) reports.Baseline {
+	mid := func(k int) float64 {
+		var v []float64
+		for _, w := range ws {
+			if x := w.Context[k]; !math.IsNaN(x) {
+				v = append(v, x)
+			}
+		}
+		if len(v) == 0 {
+			return math.NaN()
+		}
+		slices.Sort(v)
+		return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+	}
+	return reports.Baseline{Windows: len(ws), IOPS: mid(features.CtxIOPS), BytesPerS: mid(features.CtxBytesPerS), P50MS: mid(features.CtxLatencyP50), P99MS: mid(features.CtxLatencyP99), MeanDepth: mid(features.CtxMeanDepth)}
+}
+
+// rawBytes is the most of a raw line that is shown.
+const rawBytes = 300
+
+// rawLine reads the line of an input at a byte, if the input lies where it
+// lay, uncompressed and with that many bytes; else it is empty.
+func rawLine(in lake.Input, at int64) string {
+	if in.Path == "" || in.Bytes == 0 || in.CompressedBytes != 0 && in.CompressedBytes != in.Bytes || at < 0 || at >= in.Bytes {
+		return ""
+	}
+	info, err := os.Stat(in.Path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() < in.Bytes {
+		return ""
+	}
+	f, err := os.Open(in.Path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b := make([]byte, rawBytes)
+	n, err := f.ReadAt(b, at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return ""
+	}
+	b = b[:n]
+	if i := bytes.IndexByte(b, '\n'); i >= 0 {
+		b = b[:i]
+	}
+	if bytes.IndexByte(b, 0) >= 0 {
+		return "" // no text
+	}
+	return Printable(string(b))
+}
+
+// WritePostmortem puts the incident page into a directory.
+func (j *Job) WritePostmortem(dir string, pm *reports.Postmortem) ([]string, error) {
+	var files []string
+	for _, m := range []struct {
+		name string
+		make func(io.Writer, *reports.Postmortem) error
+	}{{"postmortem.html", reports.PostmortemHTML}, {"postmortem.json", reports.PostmortemJSON}} {
+		file := filepath.Join(dir, m.name)
+		if err := atomically(file, func(w io.Writer) error { return m.make(w, pm) }); err != nil {
+			return files, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+// IncidentWords says in a few lines what was found.
+func IncidentWords(pm *reports.Postmortem) []string {
+	if len(pm.Episodes) == 0 {
+		k := pm.Devices[0].Key
+		return []string{fmt.Sprintf("no device was sick from %s to %s; nearest to it: %s/%s", Stamp(pm.FromNS), Stamp(pm.ToNS), Printable(k.Host), Printable(k.Device))}
+	}
+	lines := []string{fmt.Sprintf("%d episodes from %s to %s; %d other devices were sick at the time", len(pm.Episodes), Stamp(pm.FromNS), Stamp(pm.ToNS), len(pm.Elsewhere))}
+	for i, e := range pm.Episodes {
+		if i == 5 {
+			lines = append(lines, fmt.Sprintf("  and %d more on the page", len(pm.Episodes)-i))
+			break
+		}
+		cause := ""
+		if len(e.Causes) > 0 && e.Causes[0].Votes > 0 {
+			cause = ", likely " + e.Causes[0].Name
+		}
+		lines = append(lines, fmt.Sprintf("  %s/%s: %s from %s to %s, severity %.1f%s", Printable(e.Host), Printable(e.Device), e.Pathology, Stamp(e.FromNS), Stamp(e.ToNS), e.Severity, cause))
+	}
+	for i := range pm.Devices {
+		d := &pm.Devices[i]
+		for _, by := range []string{"comm", "cgroup", "file"} {
+			if len(d.Actors[by]) < 2 {
+				continue // one actor explains nothing
+			}
+			if a := d.Actors[by][0]; a.Name != "" && a.Phase[features.During].DelayNS > 0 {
+				lines = append(lines, fmt.Sprintf("  %s/%s: %s %s held up others for %s", Printable(d.Host), Printable(d.Device), by, Printable(a.Name), time.Duration(a.Phase[features.During].DelayNS).Round(time.Millisecond)))
+				break
+			}
+		}
+	}
+	return lines
+}

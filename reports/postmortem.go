@@ -1,0 +1,533 @@
+package reports
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/ingest"
+)
+
+// Postmortem is everything that an incident page is made of.
+type Postmortem struct {
+	Title        string
+	Version      string
+	FromNS, ToNS int64 // of the incident
+	MarginNS     int64 // before and after it
+	Windows      []features.Window
+	Diagnoses    []cluster.Diagnosis // one a window
+	Episodes     []cluster.Episode   // that touch the incident, worst first
+	Catalogue    cluster.Catalogue
+	Model        string
+	Devices      []IncidentDevice
+	Elsewhere    []Elsewhere // other devices that were sick at the same time
+	Others       int         // devices that were seen at the same time, these included
+}
+
+// IncidentDevice is one device of the incident.
+type IncidentDevice struct {
+	features.Key
+	Worst    int // of Windows: its worst during the incident
+	Why      cluster.Explanation
+	Phases   [3]features.PhaseFigures
+	Actors   map[string][]features.Actor // by comm, cgroup, file
+	Slowest  []SlowLine
+	Own      Baseline // its healthy windows, the incident's left out
+	Peers    Baseline // windows of other devices of its group during the incident
+	Group    string
+	Rows     int64 // events that were read
+	Messages []string
+}
+
+// SlowLine is a slow request and where it stands.
+type SlowLine struct {
+	features.SlowIO
+	Source string // name of the input
+	Raw    string // its line, where the input still lies there
+}
+
+// Baseline is the medians of some windows.
+type Baseline struct {
+	Windows                           int
+	IOPS, BytesPerS, P50MS, P99MS     float64
+	MeanDepth, BusyShare, LoadLatency float64
+}
+
+// Elsewhere is another device that was sick during the incident.
+type Elsewhere struct {
+	features.Key
+	Pathology    string
+	Severity     float64
+	FromNS, ToNS int64
+}
+
+type postmortemView struct {
+	Title, Subtitle, Headline, Tone, Model string
+	Version                                string
+	Facts                                  []fact
+	Timeline                               template.HTML
+	TimelineRows                           []timelineRow
+	Episodes                               []episodeView
+	Devices                                []incidentView
+	Elsewhere                              []elsewhereView
+	ElsewhereText                          string
+}
+
+type timelineRow struct {
+	Device string
+	Spans  []string
+}
+
+type elsewhereView struct {
+	Device, Name, Severity, From, To string
+	Colour                           template.CSS
+}
+
+type incidentView struct {
+	Anchor, Device, Summary string
+	Colour                  template.CSS
+	Course                  template.HTML
+	Compare                 []compareRow
+	OwnText, PeerText       string
+	Ladder                  []ladderRow
+	Culprits                []culpritTable
+	For, Against, Unknown   []causeLine
+	Evidence                []string
+	Next                    []string
+	Slow                    []slowRow
+	HasRaw                  bool
+	Nearest, Flip           string
+	Notes                   []string
+}
+
+type compareRow struct{ Name, Before, During, After, Own, Peers string }
+
+type ladderRow struct {
+	Phase, Stage, N, Mean, Dev, P50, P99 string
+	Width                                string // of the mean, percent of the longest
+}
+
+type culpritTable struct {
+	By   string
+	Rows []culpritRow
+}
+
+type culpritRow struct {
+	Name, Requests, Before, During, Bytes, Queue, Flushes, Delay string
+	Width                                                        string
+}
+
+type causeLine struct{ Name, Says, Facts string }
+
+type slowRow struct{ Ended, Latency, Queue, Op, Offset, Size, Who, Line, Raw string }
+
+func (pm *Postmortem) check() error {
+	if pm == nil || len(pm.Windows) != len(pm.Diagnoses) {
+		return errors.New("postmortem: not one diagnosis a window")
+	}
+	if pm.ToNS <= pm.FromNS {
+		return errors.New("postmortem: the incident ends before it begins")
+	}
+	return nil
+}
+
+// PostmortemHTML writes the incident page: one file that asks nothing of any
+// network.
+func PostmortemHTML(w io.Writer, pm *Postmortem) error {
+	if err := pm.check(); err != nil {
+		return err
+	}
+	t, err := template.ParseFS(templates, "templates/*.html")
+	if err != nil {
+		return fmt.Errorf("postmortem: %w", err)
+	}
+	in := &Input{Windows: pm.Windows, Catalogue: pm.Catalogue}
+	in.Result.Diagnoses, in.Result.Episodes = pm.Diagnoses, pm.Episodes
+	f := gather(in)
+	f.time = newMoments(pm.FromNS-pm.MarginNS, pm.ToNS+pm.MarginNS)
+	out := &sink{w: w}
+	out.template(t, "postmortem.html", struct {
+		*postmortemView
+		Style template.CSS
+	}{pm.view(f), template.CSS(asset("style.css"))})
+	if out.err != nil {
+		return fmt.Errorf("postmortem: writing the page: %w", out.err)
+	}
+	return nil
+}
+
+func (pm *Postmortem) view(f *facts) *postmortemView {
+	v := &postmortemView{Title: pm.Title, Model: pm.Model, Version: pm.Version, Tone: "good",
+		Subtitle: fmt.Sprintf("%s to %s, with %s before and after", f.time.full(pm.FromNS), f.time.full(pm.ToNS), span(float64(pm.MarginNS)/1e9))}
+	if v.Title == "" {
+		v.Title = "I/O postmortem"
+	}
+	if !f.time.relative {
+		v.Subtitle += " · UTC"
+	}
+	v.Headline = "No device was sick in this span"
+	if len(pm.Episodes) > 0 {
+		e := pm.Episodes[0]
+		v.Tone = "bad"
+		v.Headline = fmt.Sprintf("%s: %s from %s to %s", deviceLabel(e.Key), f.pathologyName(e.Pathology), f.time.at(e.FromNS), f.time.at(e.ToNS))
+		if len(e.Causes) > 0 && e.Causes[0].Votes > 0 {
+			v.Headline += "; likely " + lowerFirst(sentence(e.Causes[0].Name))
+		}
+	}
+	sick, seconds, delayed := map[features.Key]bool{}, 0.0, 0.0
+	for _, e := range pm.Episodes {
+		sick[e.Key] = true
+		seconds += e.SickSeconds
+		delayed += e.DelayedBytes
+		v.Episodes = append(v.Episodes, f.episode(e))
+	}
+	v.Facts = []fact{
+		{"sick devices", count(int64(len(sick))), "of those asked for"},
+		{"sick elsewhere", count(int64(len(pm.Elsewhere))), fmt.Sprintf("of %s seen at the time", plural(pm.Others, "device"))},
+		{"sick device-hours", hours(seconds), plural(len(pm.Episodes), "episode")},
+		{"delayed", volume(delayed), "completed while sick"},
+	}
+	v.Timeline, v.TimelineRows = pm.timeline(f)
+	for i := range pm.Devices {
+		v.Devices = append(v.Devices, pm.device(f, i))
+	}
+	for _, e := range pm.Elsewhere {
+		v.Elsewhere = append(v.Elsewhere, elsewhereView{deviceLabel(e.Key), f.pathologyName(e.Pathology), fmt.Sprintf("%.1f", e.Severity), f.time.at(e.FromNS), f.time.at(e.ToNS), f.css(e.Pathology)})
+	}
+	v.ElsewhereText = pm.elsewhereText()
+	return v
+}
+
+// elsewhereText says what the neighbours tell of the cause.
+func (pm *Postmortem) elsewhereText() string {
+	if len(pm.Episodes) == 0 {
+		return ""
+	}
+	same, others := 0, 0
+	for _, e := range pm.Elsewhere {
+		if e.Host == pm.Episodes[0].Host {
+			same++
+		} else {
+			others++
+		}
+	}
+	switch {
+	case same+others == 0:
+		return "No other device was sick at the same time: what went wrong is this device's own, or that of its user."
+	case others == 0:
+		return fmt.Sprintf("%s of the same host %s sick at the same time: look at what they share (controller, link, host memory, CPU, the host's own pauses).", plural(same, "device"), were(same))
+	case same == 0:
+		return fmt.Sprintf("%s of other hosts %s sick at the same time: look at what the hosts share (fabric, array, job, time of day).", plural(others, "device"), were(others))
+	}
+	return fmt.Sprintf("%s of the same host and %s of others were sick at the same time: look at what all share first.", plural(same, "device"), plural(others, "device"))
+}
+
+func were(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
+// incidentAnchor is the id of a device's section.
+func incidentAnchor(i int) string { return fmt.Sprintf("incident-%d", i+1) }
+
+func (pm *Postmortem) device(f *facts, i int) incidentView {
+	d := &pm.Devices[i]
+	r := &pm.Diagnoses[d.Worst]
+	v := incidentView{Anchor: incidentAnchor(i), Device: deviceLabel(d.Key), Colour: f.css(r.Pathology), Evidence: labels(r.Evidence, maxEvidence)}
+	w := &pm.Windows[d.Worst]
+	v.Summary = fmt.Sprintf("worst window %s to %s: %s, severity %.1f, confidence %s, margin %s to the next",
+		f.time.at(w.StartNS), f.time.at(w.EndNS), f.verdictName(r), r.Severity, percent(r.Confidence), three(r.Margin))
+	v.Course = pm.course(f, d.Key)
+	v.Notes = append(v.Notes, fmt.Sprintf("%s read for the three phases", plural(int(d.Rows), "event")))
+	v.Notes = append(v.Notes, d.Messages...)
+	v.compare(d)
+	v.ladder(d)
+	v.culprits(d)
+	v.causes(pm, d, r)
+	for _, s := range d.Slowest {
+		v.Slow = append(v.Slow, slowView(f, &s))
+		v.HasRaw = v.HasRaw || s.Raw != ""
+	}
+	return v
+}
+
+// verdictName is what was said of a window, in words.
+func (f *facts) verdictName(r *cluster.Diagnosis) string {
+	if r.Verdict == cluster.Sick {
+		return f.pathologyName(r.Pathology)
+	}
+	return string(r.Verdict)
+}
+
+func (v *incidentView) compare(d *IncidentDevice) {
+	phase := func(get func(*features.PhaseFigures) string) (b, du, a string) {
+		return get(&d.Phases[0]), get(&d.Phases[1]), get(&d.Phases[2])
+	}
+	add := func(name string, get func(*features.PhaseFigures) string, own, peers string) {
+		b, du, a := phase(get)
+		v.Compare = append(v.Compare, compareRow{name, b, du, a, own, peers})
+	}
+	per := func(n int64, p *features.PhaseFigures) float64 {
+		return float64(n) / (float64(p.ToNS-p.FromNS) / 1e9)
+	}
+	ms := func(ns float64) string { return three(ns/1e6) + " ms" }
+	b := func(base *Baseline, s string) string {
+		if base.Windows == 0 {
+			return "–"
+		}
+		return s
+	}
+	add("requests per second", func(p *features.PhaseFigures) string { return three(per(p.Requests, p)) }, b(&d.Own, three(d.Own.IOPS)), b(&d.Peers, three(d.Peers.IOPS)))
+	add("read", func(p *features.PhaseFigures) string { return volume(per(p.ReadBytes, p)) + "/s" }, "–", "–")
+	add("written", func(p *features.PhaseFigures) string { return volume(per(p.WriteBytes, p)) + "/s" }, "–", "–")
+	add("read and written", func(p *features.PhaseFigures) string { return volume(per(p.ReadBytes+p.WriteBytes, p)) + "/s" }, b(&d.Own, volume(d.Own.BytesPerS)+"/s"), b(&d.Peers, volume(d.Peers.BytesPerS)+"/s"))
+	add("latency, median", func(p *features.PhaseFigures) string { return ms(p.P50NS) }, b(&d.Own, three(d.Own.P50MS)+" ms"), b(&d.Peers, three(d.Peers.P50MS)+" ms"))
+	add("latency, 99th percentile", func(p *features.PhaseFigures) string { return ms(p.P99NS) }, b(&d.Own, three(d.Own.P99MS)+" ms"), b(&d.Peers, three(d.Peers.P99MS)+" ms"))
+	add("latency, largest", func(p *features.PhaseFigures) string { return ms(p.MaxNS) }, "–", "–")
+	add("in flight, mean over the phase", func(p *features.PhaseFigures) string { return three(p.MeanDepth) }, "–", "–")
+	add("flushes", func(p *features.PhaseFigures) string { return count(p.Flushes) }, "–", "–")
+	add("failed", func(p *features.PhaseFigures) string { return count(p.Errors) }, "–", "–")
+	v.OwnText = fmt.Sprintf("own: medians of %s of the device outside the incident", plural(d.Own.Windows, "healthy window"))
+	v.PeerText = fmt.Sprintf("peers: medians of %s of other devices (%s) during the incident", plural(d.Peers.Windows, "window"), label(d.Group))
+}
+
+func (v *incidentView) ladder(d *IncidentDevice) {
+	longest := 0.0
+	for p := range d.Phases {
+		for _, s := range d.Phases[p].Ladder {
+			longest = max(longest, s.MeanNS)
+		}
+	}
+	for p := range d.Phases {
+		for _, s := range d.Phases[p].Ladder {
+			v.Ladder = append(v.Ladder, ladderRow{features.Phase(p).String(), s.Name, count(s.N), three(s.MeanNS / 1e6), three(s.DevNS / 1e6), three(s.P50NS / 1e6), three(s.P99NS / 1e6), pct(s.MeanNS / longest)})
+		}
+	}
+}
+
+// culpritsShown is how many actors of a kind a table has.
+const culpritsShown = 8
+
+func (v *incidentView) culprits(d *IncidentDevice) {
+	for _, by := range []string{"comm", "cgroup", "file"} {
+		actors := d.Actors[by]
+		if len(actors) == 0 {
+			continue
+		}
+		var bytes, before [2]int64 // bytes, queue time
+		flushes, delay := int64(0), 0.0
+		for i := range actors {
+			du, be := &actors[i].Phase[features.During], &actors[i].Phase[features.Before]
+			bytes[0] += du.Bytes
+			bytes[1] += du.QueueNS
+			before[0] += be.Bytes
+			flushes += du.Flushes
+			delay += du.DelayNS
+		}
+		t := culpritTable{By: by}
+		share := func(a, b float64) string {
+			if b == 0 {
+				return "–"
+			}
+			return percent(a / b)
+		}
+		for i := range actors[:min(len(actors), culpritsShown)] {
+			a := &actors[i]
+			du, be := &a.Phase[features.During], &a.Phase[features.Before]
+			name := label(a.Name)
+			if a.Name == "" {
+				name = "all others"
+			}
+			t.Rows = append(t.Rows, culpritRow{
+				Name: name, Requests: count(du.Requests),
+				Before: share(float64(be.Bytes), float64(before[0])), During: share(float64(du.Bytes), float64(bytes[0])), Bytes: volume(float64(du.Bytes)),
+				Queue: share(float64(du.QueueNS), float64(bytes[1])), Flushes: share(float64(du.Flushes), float64(flushes)),
+				Delay: span(du.DelayNS / 1e9), Width: pct(du.DelayNS / max(delay, 1)),
+			})
+		}
+		v.Culprits = append(v.Culprits, t)
+	}
+}
+
+func (v *incidentView) causes(pm *Postmortem, d *IncidentDevice, r *cluster.Diagnosis) {
+	in := &Input{Catalogue: pm.Catalogue}
+	slug := r.Pathology
+	if slug == "" || slug == cluster.Unrecognised {
+		slug = r.Nearest
+	}
+	for i := range d.Why.Entries {
+		l := &d.Why.Entries[i]
+		if l.Pathology != slug {
+			continue
+		}
+		for k := range l.Causes {
+			h := &l.Causes[k]
+			line := causeLine{sentence(h.Says), h.When, heardFacts(h)}
+			switch {
+			case !h.Told:
+				v.Unknown = append(v.Unknown, line)
+			case h.Holds:
+				v.For = append(v.For, line)
+			default:
+				v.Against = append(v.Against, line)
+			}
+		}
+	}
+	if p := in.pathology(slug); p != nil {
+		for _, c := range p.Causes {
+			if c.ID == r.RootCause && c.Advice != "" {
+				v.Next = append(v.Next, sentence(c.Advice))
+			}
+		}
+		for _, a := range p.Advice {
+			if !slices.Contains(v.Next, sentence(a)) {
+				v.Next = append(v.Next, sentence(a))
+			}
+		}
+	}
+	if len(d.Why.Flips) > 0 {
+		fl := d.Why.Flips[0]
+		v.Flip = fmt.Sprintf("%s from %s to %s would make it %s", fl.Feature, three(fl.From), three(fl.To), fl.Becomes)
+	}
+	if r.Nearest != "" && r.Nearest != r.Pathology {
+		v.Nearest = r.Nearest
+	}
+}
+
+// heardFacts lists what an expression was held against.
+func heardFacts(h *cluster.Heard) string {
+	s := ""
+	for i, g := range h.Facts {
+		if i > 0 {
+			s += ", "
+		}
+		if g.Value == nil {
+			s += g.Name + " unknown"
+		} else {
+			s += g.Name + " " + three(*g.Value)
+		}
+	}
+	return s
+}
+
+func slowView(f *facts, s *SlowLine) slowRow {
+	e := &s.Event
+	r := slowRow{Ended: f.time.at(e.TimeNS), Latency: three(float64(e.LatencyNS)/1e6) + " ms", Queue: "–", Op: e.Op.String(), Offset: "–", Size: "–",
+		Line: fmt.Sprintf("%s, byte %d", label(s.Source), e.Position), Raw: sentence(s.Raw)}
+	if fl := e.Flags.String(); fl != "" {
+		r.Op += " " + fl
+	}
+	if e.QueueNS >= 0 {
+		r.Queue = three(float64(e.QueueNS)/1e6) + " ms"
+	}
+	if e.OffsetBytes >= 0 {
+		r.Offset = count(e.OffsetBytes)
+	}
+	if e.SizeBytes >= 0 {
+		r.Size = volume(float64(e.SizeBytes))
+	}
+	for _, who := range []string{s.Comm, s.Cgroup, s.File} {
+		if who != "" {
+			r.Who += label(who) + " "
+		}
+	}
+	return r
+}
+
+// orNull is a figure for JSON: null where it is unknown.
+func orNull(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// PostmortemJSON writes the same for programs: times in ns since 1970, bytes,
+// latencies in ns.
+func PostmortemJSON(w io.Writer, pm *Postmortem) error {
+	if err := pm.check(); err != nil {
+		return err
+	}
+	devices := []map[string]any{}
+	for i := range pm.Devices {
+		devices = append(devices, pm.deviceObject(&pm.Devices[i]))
+	}
+	episodes := []map[string]any{}
+	for _, e := range pm.Episodes {
+		episodes = append(episodes, map[string]any{"host": e.Host, "device": e.Device, "from_ns": e.FromNS, "to_ns": e.ToNS, "pathology": e.Pathology, "class_id": e.ClassID,
+			"severity": e.Severity, "level": e.Level, "confidence": e.Confidence, "sick_seconds": e.SickSeconds, "delayed_bytes": e.DelayedBytes, "causes": e.Causes, "evidence": e.Evidence})
+	}
+	elsewhere := []map[string]any{}
+	for _, e := range pm.Elsewhere {
+		elsewhere = append(elsewhere, map[string]any{"host": e.Host, "device": e.Device, "pathology": e.Pathology, "severity": e.Severity, "from_ns": e.FromNS, "to_ns": e.ToNS})
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", " ")
+	err := enc.Encode(map[string]any{"tool": "iopathy", "kind": "postmortem", "version": pm.Version, "from_ns": pm.FromNS, "to_ns": pm.ToNS, "margin_ns": pm.MarginNS,
+		"devices": devices, "episodes": episodes, "elsewhere": elsewhere, "seen_devices": pm.Others})
+	if err != nil {
+		return fmt.Errorf("postmortem: %w", err)
+	}
+	return nil
+}
+
+func (pm *Postmortem) deviceObject(d *IncidentDevice) map[string]any {
+	phases := map[string]any{}
+	for p := range d.Phases {
+		ph := &d.Phases[p]
+		ladder := []map[string]any{}
+		for _, s := range ph.Ladder {
+			ladder = append(ladder, map[string]any{"stage": s.Name, "n": s.N, "mean_ns": s.MeanNS, "sd_ns": s.DevNS, "p50_ns": orNull(s.P50NS), "p99_ns": orNull(s.P99NS)})
+		}
+		phases[features.Phase(p).String()] = map[string]any{"from_ns": ph.FromNS, "to_ns": ph.ToNS, "requests": ph.Requests, "reads": ph.Reads, "writes": ph.Writes, "flushes": ph.Flushes,
+			"read_bytes": ph.ReadBytes, "write_bytes": ph.WriteBytes, "errors": ph.Errors, "p50_ns": orNull(ph.P50NS), "p99_ns": orNull(ph.P99NS), "max_ns": orNull(ph.MaxNS), "mean_depth": ph.MeanDepth, "ladder": ladder}
+	}
+	actors := map[string]any{}
+	for by, list := range d.Actors {
+		all := []map[string]any{}
+		for i := range list {
+			o := map[string]any{"name": list[i].Name}
+			for p := range list[i].Phase {
+				x := &list[i].Phase[p]
+				o[features.Phase(p).String()] = map[string]any{"requests": x.Requests, "bytes": x.Bytes, "write_bytes": x.WriteBytes, "flushes": x.Flushes, "latency_ns": x.LatencyNS, "queue_ns": x.QueueNS, "in_flight_ns": x.InFlightNS, "delay_to_others_ns": x.DelayNS}
+			}
+			all = append(all, o)
+		}
+		actors[by] = all
+	}
+	slow := []map[string]any{}
+	for i := range d.Slowest {
+		s := &d.Slowest[i]
+		o := map[string]any{"time_ns": s.Event.TimeNS, "latency_ns": s.Event.LatencyNS, "op": s.Event.Op.String(), "flags": s.Event.Flags.String(), "comm": s.Comm, "file": s.File, "cgroup": s.Cgroup, "source": s.Source, "source_offset": s.Event.Position, "raw": s.Raw}
+		for name, v := range map[string]int64{"queue_ns": s.Event.QueueNS, "offset_bytes": s.Event.OffsetBytes, "size_bytes": s.Event.SizeBytes} {
+			if v != ingest.Missing {
+				o[name] = v
+			}
+		}
+		slow = append(slow, o)
+	}
+	r := &pm.Diagnoses[d.Worst]
+	return map[string]any{"host": d.Host, "device": d.Device, "phases": phases, "actors": actors, "slowest": slow, "scores": d.Why.Entries, "flips": d.Why.Flips,
+		"worst_window_start_ns": r.StartNS, "pathology": r.Pathology, "verdict": r.Verdict, "severity": r.Severity, "root_cause": r.RootCause, "rows": d.Rows}
+}
+
+// inside gives the windows of a device that touch the page's span, in time.
+func (pm *Postmortem) inside(k features.Key) []int {
+	var out []int
+	for i := range pm.Windows {
+		if w := &pm.Windows[i]; w.Key == k && w.EndNS > pm.FromNS-pm.MarginNS && w.StartNS < pm.ToNS+pm.MarginNS {
+			out = append(out, i)
+		}
+	}
+	slices.SortFunc(out, func(a, b int) int { return cmp.Compare(pm.Windows[a].StartNS, pm.Windows[b].StartNS) })
+	return out
+}
