@@ -108,6 +108,7 @@ type SlowIO struct {
 type Incident struct {
 	fromNS, toNS int64 // of the incident
 	firstNS      int64
+	lastNS       int64
 	binNS        int64
 	kind         ingest.LatencyKind
 	names        *ingest.Names
@@ -127,6 +128,7 @@ func NewIncident(fromNS, toNS, marginNS int64, kind ingest.LatencyKind, names *i
 	f.phase[Before].FromNS, f.phase[Before].ToNS = fromNS-marginNS, fromNS
 	f.phase[During].FromNS, f.phase[During].ToNS = fromNS, toNS
 	f.phase[After].FromNS, f.phase[After].ToNS = toNS, toNS+marginNS
+	f.lastNS = toNS + marginNS
 	for k := range f.actors {
 		f.actors[k] = map[ingest.Name]*Actor{}
 		f.others[k] = &Actor{at: actorsWeighed}
@@ -136,12 +138,12 @@ func NewIncident(fromNS, toNS, marginNS int64, kind ingest.LatencyKind, names *i
 }
 
 // Span is what the fold looks at: events outside of it change nothing.
-func (f *Incident) Span() (fromNS, toNS int64) { return f.firstNS, f.phase[After].ToNS }
+func (f *Incident) Span() (fromNS, toNS int64) { return f.firstNS, f.lastNS }
 
 // phaseOf is the phase in which a moment lies.
 func (f *Incident) phaseOf(ns int64) (Phase, bool) {
 	switch {
-	case ns < f.firstNS || ns >= f.phase[After].ToNS:
+	case ns < f.firstNS || ns >= f.lastNS:
 		return 0, false
 	case ns < f.fromNS:
 		return Before, true
@@ -254,7 +256,7 @@ func (f *Incident) weigh(e *ingest.Event) {
 	if e.LatencyNS <= 0 {
 		return
 	}
-	from, to := max(e.StartNS(), f.firstNS), min(e.TimeNS, f.phase[After].ToNS)
+	from, to := max(e.StartNS(), f.firstNS), min(e.TimeNS, f.lastNS)
 	if from >= to {
 		return
 	}
@@ -313,6 +315,16 @@ func (h *slowHeap) Pop() any {
 	x := old[len(old)-1]
 	*h = old[:len(old)-1]
 	return x
+}
+
+// Clip shortens the phases to the time in which the device was seen: rates are
+// over that. It changes nothing of what was counted.
+func (f *Incident) Clip(firstNS, lastNS int64) {
+	for p := range f.phase {
+		ph := &f.phase[p]
+		ph.FromNS = min(max(ph.FromNS, firstNS), ph.ToNS)
+		ph.ToNS = max(min(ph.ToNS, lastNS), ph.FromNS)
+	}
 }
 
 // Phases gives the figures of the phases.

@@ -186,7 +186,14 @@ func (pm *Postmortem) view(f *facts) *postmortemView {
 		sick[e.Key] = true
 		seconds += e.SickSeconds
 		delayed += e.DelayedBytes
-		v.Episodes = append(v.Episodes, f.episode(e))
+		view := f.episode(e)
+		view.Anchor = ""
+		for i := range pm.Devices {
+			if pm.Devices[i].Key == e.Key {
+				view.Anchor = incidentAnchor(i)
+			}
+		}
+		v.Episodes = append(v.Episodes, view)
 	}
 	v.Facts = []fact{
 		{"sick devices", count(int64(len(sick))), "of those asked for"},
@@ -277,9 +284,14 @@ func (v *incidentView) compare(d *IncidentDevice) {
 		v.Compare = append(v.Compare, compareRow{name, b, du, a, own, peers})
 	}
 	per := func(n int64, p *features.PhaseFigures) float64 {
-		return float64(n) / (float64(p.ToNS-p.FromNS) / 1e9)
+		return float64(n) / math.Max(float64(p.ToNS-p.FromNS)/1e9, 1e-9)
 	}
-	ms := func(ns float64) string { return three(ns/1e6) + " ms" }
+	ms := func(ns float64) string {
+		if math.IsNaN(ns) {
+			return "–"
+		}
+		return three(ns/1e6) + " ms"
+	}
 	b := func(base *Baseline, s string) string {
 		if base.Windows == 0 {
 			return "–"

@@ -86,8 +86,8 @@ var courseLines = []struct {
 	class string
 	log   bool
 }{
-	{features.CtxLatencyP99, "latency, 99th percentile (ms, log)", "c1", true},
-	{features.CtxLatencyP50, "latency, median (ms, log)", "c2", true},
+	{features.CtxLatencyP99, "P99 latency, ms (log)", "c1", true},
+	{features.CtxLatencyP50, "median latency, ms (log)", "c2", true},
 	{features.CtxBytesPerS, "bytes per second", "c3", false},
 	{features.CtxMeanDepth, "in flight while busy", "c4", false},
 }

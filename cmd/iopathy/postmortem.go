@@ -84,6 +84,7 @@ from the data's own start and end, "+90s" and "end-10m".`,
 	}
 	cmd.Flags().StringVar(&from, "from", "", "begin of the incident")
 	cmd.Flags().StringVar(&to, "to", "", "end of the incident")
+	cmd.Flags().BoolVar(&a.force, "force", false, "put the page into a directory that holds other things")
 	cmd.Flags().StringVar(&inc.Device, "device", "", "devices to look at, a glob")
 	return cmd
 }
@@ -97,6 +98,9 @@ func (a *app) incidentSpan(job *local.Job, from, to string) (fromNS, toNS int64,
 	first, last, err := job.DataSpan()
 	if err != nil {
 		return 0, 0, err
+	}
+	if w := int64(a.config.Window); w > 0 { // as explain counts: from the first window
+		first -= first % w
 	}
 	times := local.Times{Now: time.Now(), Zone: zone, FirstNS: first, LastNS: last}
 	if fromNS, err = times.Moment(from); err == nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/configs"
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest"
 	"github.com/iopathy/iopathy/ingest/lake"
@@ -31,10 +32,9 @@ type Incident struct {
 
 // Bounds of a postmortem.
 const (
-	incidentDevices = 6                    // that are looked at in detail
+	incidentDevices = 6 // that are looked at in detail
 	leastMargin     = int64(2 * time.Minute)
 	mostMargin      = int64(time.Hour)
-	dayNS           = int64(24 * time.Hour)
 )
 
 // Postmortem gathers the page of an incident: the windows of its devices with
@@ -47,7 +47,7 @@ func (j *Job) Postmortem(ctx context.Context, inc Incident, inv reduce.Inventory
 		return nil, err
 	}
 	margin := min(max(inc.ToNS-inc.FromNS, leastMargin), mostMargin)
-	pm := &reports.Postmortem{Title: j.Config.Report.Title, Version: j.Version, FromNS: inc.FromNS, ToNS: inc.ToNS, MarginNS: margin, Catalogue: catalogue}
+	pm := &reports.Postmortem{Title: j.title(), Version: j.Version, FromNS: inc.FromNS, ToNS: inc.ToNS, MarginNS: margin, Catalogue: catalogue}
 	windows, err := j.windowsOf(manifests, inc.FromNS-margin, inc.ToNS+margin, inc.Host)
 	if err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func dated(p lake.Part, fromNS, toNS int64) (lake.PartName, bool) {
 func (j *Job) windowsOf(manifests []lake.Manifest, fromNS, toNS int64, host string) ([]features.Window, error) {
 	var all []features.Window
 	for _, p := range lake.Parts(manifests, lake.Windows) {
-		if _, ok := dated(p, fromNS-dayNS, toNS); !ok {
+		if _, ok := dated(p, fromNS-int64(dayNS), toNS); !ok {
 			continue
 		}
 		r, err := lake.Open(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), nil)
@@ -233,7 +233,7 @@ func (j *Job) elsewhere(manifests []lake.Manifest, inc Incident, chosen []featur
 	seen := map[features.Key]bool{}
 	sick := map[features.Key]*reports.Elsewhere{}
 	for _, p := range lake.Parts(manifests, lake.Labels) {
-		if _, ok := dated(p, inc.FromNS-dayNS, inc.ToNS); !ok {
+		if _, ok := dated(p, inc.FromNS-int64(dayNS), inc.ToNS); !ok {
 			continue
 		}
 		err := eachLabel(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), inc.FromNS, inc.ToNS, func(l *labelRow) {
@@ -344,11 +344,13 @@ func sourcesOf(manifests []lake.Manifest) map[string]lake.Input {
 func (j *Job) incidentDevice(manifests []lake.Manifest, inc Incident, margin int64, d *Diagnosed, k features.Key, sources map[string]lake.Input) (*reports.IncidentDevice, error) {
 	one := &reports.IncidentDevice{Key: k, Worst: -1, Actors: map[string][]features.Actor{}}
 	kind := ingest.KindNone
+	first, last := int64(math.MaxInt64), int64(math.MinInt64) // of its windows
 	for i := range d.Windows {
 		w := &d.Windows[i]
 		if w.Key != k {
 			continue
 		}
+		first, last = min(first, w.StartNS), max(last, w.EndNS)
 		if w.Kind != ingest.KindNone {
 			kind = w.Kind
 		}
@@ -366,6 +368,7 @@ func (j *Job) incidentDevice(manifests []lake.Manifest, inc Incident, margin int
 	} else {
 		one.Messages = append(one.Messages, "The device was seen by interval counters: there are no single requests to look at")
 	}
+	fold.Clip(first, last)
 	one.Phases = fold.Phases()
 	for by := range features.ActorKind(3) {
 		if actors := fold.Actors(by); len(actors) > 0 {
@@ -574,4 +577,12 @@ func IncidentWords(pm *reports.Postmortem) []string {
 		}
 	}
 	return lines
+}
+
+// title is the configured title, unless that is the report's own.
+func (j *Job) title() string {
+	if j.Config.Report.Title == configs.Default().Report.Title {
+		return ""
+	}
+	return j.Config.Report.Title
 }
