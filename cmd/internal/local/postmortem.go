@@ -397,7 +397,11 @@ func (j *Job) foldIncident(manifests []lake.Manifest, inc Incident, margin int64
 		return nil
 	}
 	slices.Sort(paths)
-	index, err := lake.NewIndex(paths, "time_ns", "latency_ns")
+	index, err := lake.NewIndex(paths, "time_ns", "latency_ns", "latency_kind")
+	if err != nil {
+		return err
+	}
+	stands, err := j.standing(manifests, k, index)
 	if err != nil {
 		return err
 	}
@@ -425,15 +429,50 @@ func (j *Job) foldIncident(manifests []lake.Manifest, inc Incident, margin int64
 					continue
 				}
 				one.Rows++
-				if e.Kind == kind || within(e.Kind, kind) || e.LatencyNS < 0 {
+				own := e.LatencyNS < 0 || fits(e.Kind, kind)
+				switch {
+				case own && stands(e.TimeNS, input):
 					fold.Add(&e, input)
-				} else {
-					fold.AddCall(&e)
+				case !own && e.Kind >= ingest.KindSyscall:
+					fold.AddCall(&e) // what a caller measured of the same time
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// standing says which input stands for the device at a moment, where several
+// tools recorded it: what was seen twice counts once.
+func (j *Job) standing(manifests []lake.Manifest, k features.Key, index *lake.Index) (func(ns int64, input string) bool, error) {
+	facts, err := j.factsOfInputs(manifests)
+	if err != nil {
+		return nil, err
+	}
+	t := &deviceTask{key: k, events: index, inputs: facts}
+	v, err := t.survey()
+	if err != nil {
+		return nil, err
+	}
+	if t.simple(&v) {
+		return func(int64, string) bool { return true }, nil
+	}
+	recs, of, err := t.recordings(&v)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.count(j.Config.Features, recs, of); err != nil {
+		return nil, err
+	}
+	plain := make([]features.Recording, len(recs))
+	for i := range recs {
+		plain[i] = recs[i].Recording
+	}
+	plan := features.Choose(plain, j.Config.Features)
+	return func(ns int64, input string) bool {
+		r, ok := of[input]
+		return ok && plan.At(ns) == r
+	}, nil
 }
 
 // incidentColumns are the columns that the fold needs.
