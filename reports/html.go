@@ -67,6 +67,9 @@ func HTML(w io.Writer, in *Input) error {
 		p.Structure.Scatter, p.Structure.Shown = c.Element, count(int64(shown))
 		p.Structure.Of = count(int64(len(in.Windows)))
 		all = append(all, c)
+		if c := f.neighbourhood(p); c.ID != "" {
+			all = append(all, c)
+		}
 	}
 	script, version := assets.Script(in.Echarts)
 	p.Echarts = version

@@ -283,3 +283,42 @@ func TestBudget(t *testing.T) {
 		t.Errorf("the page doesn't say %q", want)
 	}
 }
+
+// The map is a picture: it names what it is, its table covers what it draws,
+// and another seed changes nothing but it.
+func TestMapOfWindows(t *testing.T) {
+	page := func(in *Input) string {
+		var b bytes.Buffer
+		if err := HTML(&b, in); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	in := made(8, 30, 6, 1)
+	one := page(in)
+	if !strings.Contains(one, "A picture only") || !strings.Contains(one, `iopathy.add("neighbourhood"`) {
+		t.Error("the page has no map of windows")
+	}
+	f := gather(in)
+	p := newPage(f)
+	f.neighbourhood(p)
+	if len(p.Neighbours.Rows) != len(f.groups) {
+		t.Errorf("the map's table has %d rows for %d groups", len(p.Neighbours.Rows), len(f.groups))
+	}
+	in.Seed++
+	other := page(in)
+	cut := func(s string) string {
+		from := strings.Index(s, `iopathy.add("neighbourhood"`)
+		to := from + strings.Index(s[from:], "\n")
+		s = s[:from] + s[to:]
+		from, to = strings.Index(s, "<h3>Map of windows"), strings.Index(s, "whose nearest window on the map")
+		return strings.ReplaceAll(s[:from]+s[to:], "seed 8", "seed 7")
+	}
+	if one == other || cut(one) != cut(other) {
+		t.Error("another seed changes nothing, or more than the map")
+	}
+	in.Points = nil
+	if strings.Contains(page(in), "Map of windows") {
+		t.Error("a map without points")
+	}
+}

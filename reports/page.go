@@ -45,6 +45,7 @@ type pageView struct {
 	Conserve           conserveView
 	NotSeen            []string
 	Structure          structureView
+	Neighbours         neighbourView
 	Sections           []sectionView
 	SectionsLeft       int
 	Devices            []deviceRow
