@@ -71,46 +71,216 @@ func column[T int64 | int32 | float64 | string](c *columns, name string, value f
 	c.made = append(c.made, Column{Name: name, Data: data, Valid: valid})
 }
 
+// gatherRows is how many events are brought together before their fields are
+// laid out: those of a device lie far apart among the others, and a look at one
+// of their fields would fetch all of each anew.
+const gatherRows = 256
+
+// eventColumns lays out the events of a piece of the rows; each of its methods
+// fills one column, as far as has says that it is wanted.
+type eventColumns struct {
+	cols  []Column
+	has   []bool
+	names []string
+	ev    []Event // those in hand
+	at    int     // the row of the first
+	next  int     // the column whose turn it is
+}
+
+// wanted gives the memory of the next column for the rows in hand; nil if it
+// is not wanted.
+func wanted[T any](c *eventColumns) (col *Column, data []T) {
+	k := c.next
+	c.next++
+	if c.has != nil && !c.has[k] {
+		return nil, nil
+	}
+	col = &c.cols[k]
+	return col, col.Data.([]T)[c.at : c.at+len(c.ev)]
+}
+
+// missing notes which of the values that were laid out stand for none.
+func (c *eventColumns) missing(col *Column, row int) {
+	if col.Valid == nil {
+		n := 0
+		switch d := col.Data.(type) {
+		case []int64:
+			n = len(d)
+		case []int32:
+			n = len(d)
+		case []string:
+			n = len(d)
+		}
+		col.Valid = make([]bool, n)
+		for i := range col.Valid {
+			col.Valid[i] = true
+		}
+	}
+	col.Valid[row] = false
+}
+
+func (c *eventColumns) num64(get func(ev []Event, out []int64)) {
+	col, out := wanted[int64](c)
+	if col == nil {
+		return
+	}
+	get(c.ev, out)
+	for i, v := range out {
+		if v == Missing {
+			out[i] = 0
+			c.missing(col, c.at+i)
+		}
+	}
+}
+
+func (c *eventColumns) num32(get func(ev []Event, out []int32)) {
+	col, out := wanted[int32](c)
+	if col == nil {
+		return
+	}
+	get(c.ev, out)
+	for i, v := range out {
+		if v == Missing {
+			out[i] = 0
+			c.missing(col, c.at+i)
+		}
+	}
+}
+
+func (c *eventColumns) text(get func(e *Event) Name) {
+	col, out := wanted[string](c)
+	if col == nil {
+		return
+	}
+	for i := range out {
+		id := get(&c.ev[i])
+		if out[i] = c.names[id]; id == 0 {
+			c.missing(col, c.at+i)
+		}
+	}
+}
+
+func (c *eventColumns) words(get func(e *Event) string) {
+	if col, out := wanted[string](c); col != nil {
+		for i := range out {
+			out[i] = get(&c.ev[i])
+		}
+	}
+}
+
 // EventColumns gives the columns of EventColumnNames for the given rows of
 // b.Events, in that order. input is the identity of their input. The memory of
-// dst, the columns of an earlier call, is used again. All columns are given:
-// Present leaves out those that the source can't tell.
-func (b *Batch) EventColumns(rows []int32, input string, dst []Column) []Column {
-	c := columns{old: dst, n: len(rows)}
-	ev := b.Events
-	names := b.Names.List()
-	num64 := func(name string, get func(e *Event) int64) {
-		column(&c, name, func(i int) (int64, bool) { v := get(&ev[rows[i]]); return v, v != Missing })
+// dst, the columns of an earlier call, is used again. Columns for which has is
+// false are left empty, for Present to leave out; nil wants all.
+func (b *Batch) EventColumns(rows []int32, input string, has []bool, dst []Column) []Column {
+	c := eventColumns{cols: make([]Column, len(EventColumnNames)), has: has, names: b.Names.List()}
+	for k, name := range EventColumnNames {
+		col := &c.cols[k]
+		if col.Name = name; has != nil && !has[k] {
+			continue
+		}
+		var old any
+		if k < len(dst) {
+			old = dst[k].Data
+		}
+		switch name {
+		case "pid", "depth", "error":
+			col.Data = sized[int32](old, len(rows))
+		case "input":
+			col.Data = constant(old, input, len(rows))
+			if input == "" {
+				col.Valid = make([]bool, len(rows))
+			}
+		case "host", "device", "comm", "op", "flags", "latency_kind", "file", "cgroup":
+			col.Data = sized[string](old, len(rows))
+		default:
+			col.Data = sized[int64](old, len(rows))
+		}
 	}
-	num32 := func(name string, get func(e *Event) int32) {
-		column(&c, name, func(i int) (int32, bool) { v := get(&ev[rows[i]]); return v, v != Missing })
-	}
-	text := func(name string, get func(e *Event) Name) {
-		column(&c, name, func(i int) (string, bool) { id := get(&ev[rows[i]]); return names[id], id != 0 })
-	}
-	words := func(name string, get func(e *Event) string) {
-		column(&c, name, func(i int) (string, bool) { return get(&ev[rows[i]]), true })
-	}
-	column(&c, "time_ns", func(i int) (int64, bool) { return ev[rows[i]].TimeNS, true })
-	text("host", func(e *Event) Name { return e.Host })
-	text("device", func(e *Event) Name { return e.Device })
-	num32("pid", func(e *Event) int32 { return e.PID })
-	text("comm", func(e *Event) Name { return e.Comm })
-	words("op", func(e *Event) string { return e.Op.String() })
 	letters := flagLetters()
-	words("flags", func(e *Event) string { return letters[e.Flags&(1<<flagCount-1)] })
-	num64("offset_bytes", func(e *Event) int64 { return e.OffsetBytes })
-	num64("size_bytes", func(e *Event) int64 { return e.SizeBytes })
-	num64("queue_ns", func(e *Event) int64 { return e.QueueNS })
-	num64("latency_ns", func(e *Event) int64 { return e.LatencyNS })
-	words("latency_kind", func(e *Event) string { return e.Kind.String() })
-	num32("depth", func(e *Event) int32 { return e.Depth })
-	num32("error", func(e *Event) int32 { return e.Error })
-	text("file", func(e *Event) Name { return e.File })
-	text("cgroup", func(e *Event) Name { return e.Cgroup })
-	column(&c, "input", func(int) (string, bool) { return input, input != "" })
-	num64("source_offset", func(e *Event) int64 { return e.Position })
-	return c.made
+	var hand [gatherRows]Event
+	for c.at = 0; c.at < len(rows); c.at += len(c.ev) {
+		c.ev = hand[:min(gatherRows, len(rows)-c.at)]
+		for i := range c.ev {
+			c.ev[i] = b.Events[rows[c.at+i]]
+		}
+		c.fill(&letters)
+	}
+	return c.cols
+}
+
+// fill lays out the events in hand, column by column in their order.
+func (c *eventColumns) fill(letters *[1 << flagCount]string) {
+	c.next = 0
+	if col, out := wanted[int64](c); col != nil {
+		for i := range out {
+			out[i] = c.ev[i].TimeNS
+		}
+	}
+	c.text(func(e *Event) Name { return e.Host })
+	c.text(func(e *Event) Name { return e.Device })
+	c.num32(func(ev []Event, out []int32) {
+		for i := range out {
+			out[i] = ev[i].PID
+		}
+	})
+	c.text(func(e *Event) Name { return e.Comm })
+	c.words(func(e *Event) string { return e.Op.String() })
+	c.words(func(e *Event) string { return letters[e.Flags&(1<<flagCount-1)] })
+	c.num64(func(ev []Event, out []int64) {
+		for i := range out {
+			out[i] = ev[i].OffsetBytes
+		}
+	})
+	c.num64(func(ev []Event, out []int64) {
+		for i := range out {
+			out[i] = ev[i].SizeBytes
+		}
+	})
+	c.num64(func(ev []Event, out []int64) {
+		for i := range out {
+			out[i] = ev[i].QueueNS
+		}
+	})
+	c.num64(func(ev []Event, out []int64) {
+		for i := range out {
+			out[i] = ev[i].LatencyNS
+		}
+	})
+	c.words(func(e *Event) string { return e.Kind.String() })
+	c.num32(func(ev []Event, out []int32) {
+		for i := range out {
+			out[i] = ev[i].Depth
+		}
+	})
+	c.num32(func(ev []Event, out []int32) {
+		for i := range out {
+			out[i] = ev[i].Error
+		}
+	})
+	c.text(func(e *Event) Name { return e.File })
+	c.text(func(e *Event) Name { return e.Cgroup })
+	c.next++ // input
+	c.num64(func(ev []Event, out []int64) {
+		for i := range out {
+			out[i] = ev[i].Position
+		}
+	})
+}
+
+// constant is a column of one string; what an earlier call has filled is not
+// filled again.
+func constant(old any, s string, n int) []string {
+	data, _ := old.([]string)
+	if len(data) > 0 && data[0] != s {
+		data = data[:0]
+	}
+	filled := len(data)
+	data = slices.Grow(data[:min(filled, n)], n-min(filled, n))[:n]
+	for i := filled; i < n; i++ {
+		data[i] = s
+	}
+	return data
 }
 
 const flagCount = 5
@@ -131,18 +301,33 @@ func EventPresence(b *Batch, rows []int32) []bool {
 	for _, always := range []int{0, 5, 8, 11, 13, 16, 17} { // time_ns, op, size_bytes, latency_kind, error, input, source_offset
 		has[always] = true
 	}
+	var ids [5]Name    // a name that is known leaves a bit
+	var numbers uint64 // a bit for each number that is known
+	var flags Flags
+	known := func(v int64, at int) {
+		beyond := uint64(v - Missing) // not 0 if known
+		numbers |= (beyond | -beyond) >> 63 << at
+	}
 	for _, r := range rows {
 		e := &b.Events[r]
-		for _, is := range [...]struct {
-			column int
-			known  bool
-		}{
-			{1, e.Host != 0}, {2, e.Device != 0}, {3, e.PID != Missing}, {4, e.Comm != 0}, {6, e.Flags != 0},
-			{7, e.OffsetBytes != Missing}, {9, e.QueueNS != Missing}, {10, e.LatencyNS != Missing},
-			{12, e.Depth != Missing}, {14, e.File != 0}, {15, e.Cgroup != 0},
-		} {
-			has[is.column] = has[is.column] || is.known
-		}
+		ids[0] |= e.Host
+		ids[1] |= e.Device
+		ids[2] |= e.Comm
+		ids[3] |= e.File
+		ids[4] |= e.Cgroup
+		flags |= e.Flags
+		known(int64(e.PID), 3)
+		known(e.OffsetBytes, 7)
+		known(e.QueueNS, 9)
+		known(e.LatencyNS, 10)
+		known(int64(e.Depth), 12)
+	}
+	for i, column := range [...]int{1, 2, 4, 14, 15} {
+		has[column] = ids[i] != 0
+	}
+	has[6] = flags != 0
+	for _, column := range [...]int{3, 7, 9, 10, 12} {
+		has[column] = numbers>>column&1 != 0
 	}
 	return has
 }

@@ -58,7 +58,7 @@ func TestColumnsRoundTrip(t *testing.T) {
 	for _, s := range b.Names.List() { // the same numbers, so that rows compare
 		names.InternString(s)
 	}
-	events, err := EventsFromColumns(Present(b.EventColumns(rows, "id", nil), EventPresence(b, rows)), &names, nil)
+	events, err := EventsFromColumns(Present(b.EventColumns(rows, "id", nil, nil), EventPresence(b, rows)), &names, nil)
 	for i := range b.Events {
 		b.Events[i].Cgroup = 0
 	}
@@ -88,22 +88,22 @@ func TestColumnsNamesAndPresence(t *testing.T) {
 			t.Errorf("%s: columns %v, presence of %d", what, got, len(has))
 		}
 	}
-	check("events", b.EventColumns(rows, "id", nil), EventColumnNames, EventPresence(b, rows))
+	check("events", b.EventColumns(rows, "id", nil, nil), EventColumnNames, EventPresence(b, rows))
 	check("samples", b.SampleColumns(rows, "id", nil), SampleColumnNames, SamplePresence(b, rows))
 	check("evidence", b.EvidenceColumns(rows, "id", nil), EvidenceColumnNames, EvidencePresence(b, rows))
 
 	bare := &Batch{Events: []Event{NewEvent()}}
 	bare.Events[0].Device = bare.Names.InternString("sda")
 	var got []string
-	for _, c := range Present(bare.EventColumns([]int32{0}, "id", nil), EventPresence(bare, []int32{0})) {
+	for _, c := range Present(bare.EventColumns([]int32{0}, "id", nil, nil), EventPresence(bare, []int32{0})) {
 		got = append(got, c.Name)
 	}
 	if want := "time_ns device op size_bytes latency_kind error input source_offset"; strings.Join(got, " ") != want {
 		t.Errorf("a bare event has the columns %v, want %s", got, want)
 	}
 	// The memory of an earlier call is used again, its validity is not.
-	cols := b.EventColumns(rows, "id", nil)
-	again := bare.EventColumns([]int32{0}, "id", cols)
+	cols := b.EventColumns(rows, "id", nil, nil)
+	again := bare.EventColumns([]int32{0}, "id", nil, cols)
 	if n := len(again[0].Data.([]int64)); n != 1 || again[3].Valid[0] || again[2].Valid != nil {
 		t.Errorf("columns used again: %+v", again[:4])
 	}

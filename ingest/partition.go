@@ -76,17 +76,64 @@ func (b *Batch) SortEvents(rows []int32) {
 		return
 	}
 	rank := b.Names.ranks()
-	byDevice(rows, rank, func(r int32) Name { return b.Events[r].Device })
-	for from := 0; from < len(rows); {
-		device := b.Events[rows[from]].Device
-		to := from + 1
-		for to < len(rows) && b.Events[rows[to]].Device == device {
-			to++
-		}
-		if run := rows[from:to]; !slices.IsSortedFunc(run, b.compareEvents) {
-			slices.SortFunc(run, b.compareEvents)
-		}
+	// What is compared stands together: a look at an event fetches all of it.
+	all, start := make([]timed, len(rows)), make([]int32, len(rank)+1)
+	for i, r := range rows {
+		e := &b.Events[r]
+		device := rank[e.Device]
+		all[i] = timed{e.TimeNS, r, device}
+		start[device+1]++
+	}
+	for i := 1; i < len(start); i++ {
+		start[i] += start[i-1]
+	}
+	byDevice := make([]timed, len(rows))
+	for _, t := range all {
+		byDevice[start[t.device]] = t
+		start[t.device]++
+	}
+	from := int32(0)
+	for _, to := range start[:len(rank)] { // each is at its end now
+		b.sortTimed(byDevice[from:to])
 		from = to
+	}
+	for i, t := range byDevice {
+		rows[i] = t.row
+	}
+}
+
+// timed is an event's completion, its row, and its device's rank.
+type timed struct {
+	ns          int64
+	row, device int32
+}
+
+// sortTimed sorts the events of one device. Logs are nearly in order: each is
+// moved to its place, unless that takes too many steps.
+func (b *Batch) sortTimed(run []timed) {
+	after := func(x, y timed) bool {
+		if x.ns != y.ns {
+			return x.ns > y.ns
+		}
+		return b.compareEvents(x.row, y.row) > 0
+	}
+	steps := 4 * len(run)
+	for i := 1; i < len(run); i++ {
+		x, k := run[i], i
+		for k > 0 && after(run[k-1], x) {
+			run[k] = run[k-1]
+			k--
+		}
+		run[k] = x
+		if steps -= i - k; steps < 0 {
+			slices.SortFunc(run, func(x, y timed) int {
+				if x.ns != y.ns {
+					return cmp.Compare(x.ns, y.ns)
+				}
+				return b.compareEvents(x.row, y.row)
+			})
+			return
+		}
 	}
 }
 
@@ -137,22 +184,4 @@ func (n *Names) ranks() []int32 {
 		rank[id] = int32(place)
 	}
 	return rank
-}
-
-// byDevice gathers rows by the rank of their device and keeps the order within
-// each: a counting sort, since a chunk has many rows and few devices.
-func byDevice(rows []int32, rank []int32, device func(int32) Name) {
-	start := make([]int32, len(rank)+1)
-	for _, r := range rows {
-		start[rank[device(r)]+1]++
-	}
-	for i := 1; i < len(start); i++ {
-		start[i] += start[i-1]
-	}
-	from := slices.Clone(rows)
-	for _, r := range from {
-		k := rank[device(r)]
-		rows[start[k]] = r
-		start[k]++
-	}
 }

@@ -275,6 +275,7 @@ type chunk struct {
 	from, bytes int64
 	rows        int64
 	nullable    bool
+	squeezed    bool // by zstd
 }
 
 // checkPages walks the headers of a chunk's pages. What it lets through has
@@ -292,7 +293,11 @@ func checkPages(r io.ReaderAt, c chunk) error {
 			return fmt.Errorf("page at %d: %w", at, err)
 		}
 		at += n
-		if h.packed < 0 || h.packed > end-at || h.packed != h.unpacked || h.packed > maxPage {
+		most := h.packed
+		if c.squeezed { // numbers of 64 bits, and their levels
+			most = min(maxPage, 10*h.values+1024)
+		}
+		if h.packed < 0 || h.packed > end-at || h.unpacked > most || !c.squeezed && h.packed != h.unpacked || h.packed > maxPage {
 			return fmt.Errorf("page of %d bytes, %d unpacked, where %d are left", h.packed, h.unpacked, end-at)
 		}
 		switch {

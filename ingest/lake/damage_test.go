@@ -50,7 +50,7 @@ func sample(t testing.TB, rows ...int) []byte {
 	rng := rand.New(rand.NewPCG(21, 22))
 	var groups [][]Column
 	for _, n := range rows {
-		groups = append(groups, mixed(rng, n, 20))
+		groups = append(groups, append(mixed(rng, n, 20), offsets(rng, n, nil)))
 	}
 	path := filepath.Join(t.TempDir(), "a.parquet")
 	write(t, path, groups...)

@@ -135,6 +135,7 @@ func TestAgainstArrow(t *testing.T) {
 				}
 				cols = append(cols, c)
 			}
+			cols = append(cols, offsets(rng, n, cols[0].Valid))
 			for _, enc := range []Encoding{Plain, Delta, Dictionary} {
 				what := fmt.Sprintf("%d rows, %d %% null, encoding %d", n, nulls, enc)
 				agree(t, "ours: "+what, packed(t, fitting(cols, enc), cols, n))
@@ -142,6 +143,47 @@ func TestAgainstArrow(t *testing.T) {
 					agree(t, "arrow's: "+what, arrowFile(t, fitting(cols, enc), cols, n))
 				}
 			}
+		}
+	}
+}
+
+// offsets is a column whose pages are compressed: near each other in half of
+// the row groups, scattered in the others.
+func offsets(rng *rand.Rand, n int, valid []bool) Column {
+	v, span := make([]int64, n), int64(1)<<(12+20*rng.IntN(2))
+	for i := range v {
+		v[i] = rng.Int64N(span) * 512
+	}
+	return Column{Name: "offset_bytes", Data: v, Valid: valid}
+}
+
+// TestSqueezed looks at what is stored of offsets: compressed pages, of deltas
+// where these are small.
+func TestSqueezed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(37, 38))
+	for span, want := range map[int64]string{1 << 8: "[DELTA_BINARY_PACKED RLE]", 1 << 36: "[DELTA_BINARY_PACKED RLE PLAIN]"} {
+		v := make([]int64, 20_000)
+		for i := range v {
+			v[i] = rng.Int64N(span) * 512
+		}
+		cols := []Column{{Name: "offset_bytes", Data: v}}
+		b := packed(t, Fields(cols), cols, len(v))
+		pf, err := file.NewParquetReader(bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := pf.MetaData().RowGroup(0).ColumnChunk(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Compression() != compress.Codecs.Zstd || fmt.Sprint(m.Encodings()) != want {
+			t.Errorf("offsets below %d are stored by %v, %v; want zstd, %s", span*512, m.Compression(), m.Encodings(), want)
+		}
+		if got := byUs(t, b)[0][0].Data; !reflect.DeepEqual(got, v) {
+			t.Errorf("offsets below %d differ", span*512)
+		}
+		if m.TotalCompressedSize() >= m.TotalUncompressedSize() {
+			t.Errorf("offsets below %d take %d bytes of %d", span*512, m.TotalCompressedSize(), m.TotalUncompressedSize())
 		}
 	}
 }

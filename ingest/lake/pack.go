@@ -28,6 +28,7 @@ type packer struct {
 	indexes []uint16
 	bitmap  []byte
 	page    []byte
+	zstd    []byte // the page in hand, compressed
 	i64     numbers[int64]
 	i32     numbers[int32]
 	texts   texts
@@ -43,10 +44,10 @@ type pages struct {
 	end      func(row int) int                      // where the page that begins there ends
 }
 
-// column writes one column chunk to the pager and gives the bytes of its pages
-// and its statistics. In a nullable column Valid nil means that all values are
+// column writes one column chunk to the pager and gives the bytes of its pages,
+// as they were before squeeze, and its statistics. In a nullable column Valid nil means that all values are
 // there.
-func (p *packer) column(to file.PageWriter, enc Encoding, nullable bool, c Column, n int) (written int64, st metadata.EncodedStatistics, err error) {
+func (p *packer) column(to file.PageWriter, enc Encoding, nullable, squeeze bool, c Column, n int) (written int64, st metadata.EncodedStatistics, err error) {
 	nulls := 0
 	for _, v := range c.Valid {
 		nulls += int(1 - bit(v))
@@ -64,7 +65,7 @@ func (p *packer) column(to file.PageWriter, enc Encoding, nullable bool, c Colum
 		case dict && p.i64.index(&p.indexes, v):
 			st = stats(p.i64.values, nulls, int64Bytes)
 			pg.dict, pg.dicts = appendInts(p.page[:0], p.i64.values), len(p.i64.values)
-		case enc == Delta:
+		case enc == Delta && !(squeeze && p.scattered(v)):
 			st = stats(v, nulls, int64Bytes)
 			pg.encoding = parquet.Encodings.DeltaBinaryPacked
 			pg.values = func(page []byte, from, to int) []byte { return appendDelta(page, v[from:to]) }
@@ -110,12 +111,20 @@ func (p *packer) column(to file.PageWriter, enc Encoding, nullable bool, c Colum
 		pg.encoding = parquet.Encodings.RLEDict
 		pg.values = func(page []byte, from, to int) []byte { return appendIndexes(page, p.indexes[from:to], width) }
 	}
-	written, err = p.write(to, pg, nullable, valid, n)
+	written, err = p.write(to, pg, nullable, squeeze, valid, n)
 	return written, st, err
 }
 
+// scattered reports whether values lie so far from each other that their deltas
+// take more than three bytes: then a compressor finds more in them as they are,
+// such as what is equal among their higher bits and zero among the lower.
+func (p *packer) scattered(v []int64) bool {
+	p.page = appendDelta(p.page[:0], v)
+	return len(p.page) > 3*len(v)+64
+}
+
 // write cuts a chunk of n rows into pages.
-func (p *packer) write(to file.PageWriter, pg pages, nullable bool, valid []bool, n int) (written int64, err error) {
+func (p *packer) write(to file.PageWriter, pg pages, nullable, squeeze bool, valid []bool, n int) (written int64, err error) {
 	if pg.dicts > 0 {
 		p.page = pg.dict[:0]
 		page := file.NewDictionaryPage(memory.NewBufferBytes(pg.dict), int32(pg.dicts), parquet.Encodings.Plain)
@@ -147,15 +156,21 @@ func (p *packer) write(to file.PageWriter, pg pages, nullable bool, valid []bool
 			return written, fmt.Errorf("a page of %d bytes", len(page))
 		}
 		// The specification has RLE as the encoding of levels that are not there.
-		data := file.NewDataPageV1(memory.NewBufferBytes(page), int32(end-row), pg.encoding, parquet.Encodings.RLE, parquet.Encodings.RLE, int32(len(page)))
+		stored := page
+		if squeeze {
+			p.zstd = compressor().EncodeAll(page, p.zstd[:0])
+			stored = p.zstd
+		}
+		data := file.NewDataPageV1(memory.NewBufferBytes(stored), int32(end-row), pg.encoding, parquet.Encodings.RLE, parquet.Encodings.RLE, int32(len(page)))
 		k, err := to.WriteDataPage(data)
 		data.Release()
-		if written += k; err != nil {
+		if written += k + int64(len(page)-len(stored)); err != nil {
 			return written, err
 		}
 		row, at = end, at+there
 	}
-	return written, to.Close(pg.dicts > 0, false)
+	// Arrow lists the column's encoding, and the plain one for a fallback.
+	return written, to.Close(pg.dicts > 0, squeeze && pg.encoding == parquet.Encodings.Plain)
 }
 
 // plainStrings makes the strings valid UTF-8, in a copy, and ends pages by

@@ -178,6 +178,12 @@ func leafOf(c *schema.Column, i int) (leaf, error) {
 	return l, nil
 }
 
+// The codecs of a lake's column chunks.
+const (
+	codecNone = 0
+	codecZstd = 6
+)
+
 // checkChunk looks at what the footer says of a column chunk.
 func (r *Reader) checkChunk(g, i int, c *schema.Column) error {
 	group := r.pf.MetaData().RowGroups[g]
@@ -190,8 +196,8 @@ func (r *Reader) checkChunk(g, i int, c *schema.Column) error {
 		return fmt.Errorf("its type is %v, the schema's %v", m.Type, c.PhysicalType())
 	case len(m.PathInSchema) != 1 || m.PathInSchema[0] != c.Name():
 		return fmt.Errorf("its name is %q", m.PathInSchema)
-	case m.Codec != 0:
-		return fmt.Errorf("it is compressed by %v, a lake's are not", m.Codec)
+	case m.Codec != codecNone && (m.Codec != codecZstd || parquet.Type(m.Type) != parquet.Types.Int64):
+		return fmt.Errorf("it is compressed by %v, which a lake's are not", m.Codec)
 	case m.NumValues != group.NumRows:
 		return fmt.Errorf("%d values in %d rows", m.NumValues, group.NumRows)
 	case group.Columns[i].CryptoMetadata != nil:
@@ -213,7 +219,7 @@ func (r *Reader) chunk(g, i int) chunk {
 		from = *d
 	}
 	return chunk{from: from, bytes: m.TotalCompressedSize, rows: group.NumRows,
-		nullable: r.pf.MetaData().Schema.Column(i).MaxDefinitionLevel() > 0}
+		nullable: r.pf.MetaData().Schema.Column(i).MaxDefinitionLevel() > 0, squeezed: m.Codec == codecZstd}
 }
 
 // Meta gives the file's metadata.

@@ -43,13 +43,17 @@ func (p *pageReader) open(src io.ReaderAt, c chunk) (err error) {
 	p.close()
 	p.nullable = c.nullable
 	section := io.NewSectionReader(src, c.from, c.bytes)
+	codec := compress.Codecs.Uncompressed
+	if c.squeezed {
+		codec = compress.Codecs.Zstd
+	}
 	if p.pages == nil {
 		p.buffer = bufio.NewReaderSize(section, headerRoom)
-		p.pages, err = file.NewPageReader(p.buffer, c.rows, compress.Codecs.Uncompressed, &p.memory, nil)
+		p.pages, err = file.NewPageReader(p.buffer, c.rows, codec, &p.memory, nil)
 		return err
 	}
 	p.buffer.Reset(section)
-	p.pages.Reset(p.buffer, c.rows, compress.Codecs.Uncompressed, nil)
+	p.pages.Reset(p.buffer, c.rows, codec, nil)
 	return nil
 }
 

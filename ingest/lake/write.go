@@ -77,6 +77,9 @@ func newWriter(fields []Field, meta map[string]string) (*Writer, error) {
 		if e == Delta { // for what a column chunk says of its encodings
 			props = append(props, parquet.WithEncodingFor(f.Name, parquet.Encodings.DeltaBinaryPacked))
 		}
+		if f.squeezed(e) {
+			props = append(props, parquet.WithCompressionFor(f.Name, compress.Codecs.Zstd))
+		}
 		if nodes[i], err = node(f); err != nil {
 			return nil, fmt.Errorf("lake: column %q: %w", f.Name, err)
 		}
@@ -171,7 +174,7 @@ func (w *Writer) group(cols []Column, n int) error {
 			return err
 		}
 		var k int64
-		if k, stats[i], err = w.pack.column(w.pager, w.encs[i], w.fields[i].Nullable, c, n); err != nil {
+		if k, stats[i], err = w.pack.column(w.pager, w.encs[i], w.fields[i].Nullable, w.fields[i].squeezed(w.encs[i]), c, n); err != nil {
 			return fmt.Errorf("column %q: %w", c.Name, err)
 		}
 		chunk.SetStats(stats[i])
@@ -182,7 +185,8 @@ func (w *Writer) group(cols []Column, n int) error {
 	return group.Finish(bytes, ordinal)
 }
 
-// page gets the pager ready for a column chunk.
+// page gets the pager ready for a column chunk. It takes pages as they are to
+// be stored.
 func (w *Writer) page(chunk *metadata.ColumnChunkMetaDataBuilder, group, column int16) (err error) {
 	if w.pager == nil {
 		w.pager, err = file.NewPageWriter(w.sink, compress.Codecs.Uncompressed, 0, chunk, group, column, memory.DefaultAllocator, false, nil, nil)

@@ -98,7 +98,7 @@ func (c *Checked) chunk(k *ingest.Chunk) error {
 			c.Rejected = append(c.Rejected, Rejected{r.Line, r.Position, r.Reason, r.Text[:min(len(r.Text), checkedTextSize)]})
 		}
 	}
-	c.records("event", k.EventColumns(first(len(k.Events)), "", nil))
+	c.records("event", k.EventColumns(first(len(k.Events)), "", nil, nil))
 	c.records("sample", k.SampleColumns(first(len(k.Samples)), "", nil))
 	c.records("evidence", k.EvidenceColumns(first(len(k.Evidence)), "", nil))
 	return nil

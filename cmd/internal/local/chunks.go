@@ -32,10 +32,10 @@ func (w *chunkWriter) write(c *ingest.Chunk) error {
 	shortHosts(c.Batch)
 	for _, p := range c.ByHostDate() {
 		if rows := p.Events; len(rows) > 0 {
+			has := ingest.EventPresence(c.Batch, rows) // while they stand as they came
 			c.SortEvents(rows)
-			has := ingest.EventPresence(c.Batch, rows)
 			err := w.part("events", c, p, rows, func(rows []int32) []ingest.Column {
-				w.cols = c.EventColumns(rows, c.ID, w.cols[:0])
+				w.cols = c.EventColumns(rows, c.ID, has, w.cols)
 				return ingest.Present(w.cols, has)
 			}, func(i int32) ingest.Name { return c.Events[i].Device })
 			if err != nil {
