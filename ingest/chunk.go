@@ -1,5 +1,7 @@
 package ingest
 
+import "math"
+
 // Chunk is the rows of the lines that start in one fixed span of an input's
 // decompressed bytes: chunk k holds [k x ChunkBytes, (k+1) x ChunkBytes). It is
 // the same whatever the workers and the size of reads. A span in which no line
@@ -41,29 +43,38 @@ type Report struct {
 
 	Note       string      `json:"note,omitempty"` // why the reading did not go on from Input.Resume
 	Checkpoint *Checkpoint `json:"-"`              // the last; nil without Input.Checkpoints, or of one chunk
+
+	spanned bool // FirstNS and LastNS are of rows
 }
 
-// add counts a chunk that is complete.
-func (r *Report) add(b *Batch) {
+// add counts a chunk that is complete, whose rows span did not see yet from
+// events and samples on.
+func (r *Report) add(b *Batch, events, samples int) {
+	r.span(b, events, samples)
 	r.Chunks++
 	r.Tally.Merge(b.Tally)
-	fresh := r.Events+r.Samples == 0
 	r.Events += int64(len(b.Events))
 	r.Samples += int64(len(b.Samples))
 	r.Evidence += int64(len(b.Evidence))
-	span := func(from, to int64) {
-		if fresh {
-			r.FirstNS, r.LastNS, fresh = from, to, false
-			return
-		}
-		r.FirstNS, r.LastNS = min(r.FirstNS, from), max(r.LastNS, to)
+}
+
+// span takes the times of the rows of a batch from events and samples on, best
+// while the cache still holds them.
+func (r *Report) span(b *Batch, events, samples int) {
+	if events == len(b.Events) && samples == len(b.Samples) {
+		return
 	}
-	for i := range b.Events {
+	from, to := r.FirstNS, r.LastNS
+	if !r.spanned && r.Events+r.Samples == 0 {
+		from, to, r.spanned = math.MaxInt64, math.MinInt64, true
+	}
+	for i := events; i < len(b.Events); i++ {
 		e := &b.Events[i]
-		span(e.StartNS(), e.TimeNS)
+		from, to = min(from, e.TimeNS-max(e.LatencyNS, 0)), max(to, e.TimeNS)
 	}
-	for i := range b.Samples {
+	for i := samples; i < len(b.Samples); i++ {
 		s := &b.Samples[i]
-		span(s.TimeNS-s.IntervalNS, s.TimeNS)
+		from, to = min(from, s.TimeNS-s.IntervalNS), max(to, s.TimeNS)
 	}
+	r.FirstNS, r.LastNS = from, to
 }

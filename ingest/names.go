@@ -8,7 +8,27 @@ type Names struct {
 	index map[string]Name
 	list  []string
 	near  [64]Name // by slot: few names make most of a log's lines
+	pairs [64]pair
 }
+
+// pair is what a decoder made of a text of up to seven bytes.
+type pair struct {
+	text uint64
+	a, b Name
+}
+
+func (n *Names) pair(text uint64) *pair { return &n.pairs[text*0x9e3779b97f4a7c15>>58] }
+
+// Pair gives the two names that a decoder kept for a text, such as those of host
+// and device for the two cells of them. The text is up to seven bytes and
+// their number, as one number that is not 0; ok is false if it is not kept.
+func (n *Names) Pair(text uint64) (a, b Name, ok bool) {
+	p := n.pair(text)
+	return p.a, p.b, p.text == text
+}
+
+// KeepPair keeps the names of a text for Pair; others may push them out.
+func (n *Names) KeepPair(text uint64, a, b Name) { *n.pair(text) = pair{text, a, b} }
 
 // slot spreads names by a few of their bytes. It is quick, and no more than a
 // hint: the map settles what it can't, and hostile names can't make that slow.

@@ -53,8 +53,9 @@ type reader struct {
 	out     *Out // the chunk in hand
 	number  int64
 	open    bool
-	roomy   bool // room was made for a whole chunk
-	loose   bool // a member of a group has ended: when it grows, later chunks change
+	roomy   bool   // room was made for a whole chunk
+	spanned [2]int // events and samples of the chunk whose times the report has
+	loose   bool   // a member of a group has ended: when it grows, later chunks change
 	parts   []*part
 	keeper
 }
@@ -222,8 +223,13 @@ func (r *reader) begin(chunk int64) error {
 
 // room makes room for the rest of a chunk's events once an eighth of it has
 // shown how many there will be: growing by and by would leave their memory as
-// garbage several times over. end is how far the input was decoded.
+// garbage several times over. It also takes the times of the new rows, while the
+// cache holds them. end is how far the input was decoded.
 func (r *reader) room(end int64) {
+	if !r.in.Duplicate && !r.in.Clock.shifts() {
+		r.rep.span(&r.out.Batch, r.spanned[0], r.spanned[1])
+		r.spanned = [2]int{len(r.out.Events), len(r.out.Samples)}
+	}
 	read := end - r.number*r.o.ChunkBytes
 	if n := int64(len(r.out.Events)); !r.roomy && read > r.o.ChunkBytes/8 && n > 1<<10 {
 		r.roomy = true
@@ -240,11 +246,13 @@ func (r *reader) finish(final bool) error {
 	r.open = false
 	if r.in.Duplicate {
 		r.out.Batch.duplicate()
+		r.spanned = [2]int{}
 	}
 	if r.in.Clock.shifts() {
 		r.out.Batch.shift(&r.in.Clock)
 	}
-	r.rep.add(&r.out.Batch)
+	r.rep.add(&r.out.Batch, r.spanned[0], r.spanned[1])
+	r.spanned = [2]int{}
 	var err error
 	if !r.in.Duplicate {
 		err = r.emit(&Chunk{Input: r.in, ID: r.rep.ID, Format: r.rep.Format, Number: r.number, Final: final, Batch: &r.out.Batch})

@@ -8,6 +8,7 @@ import (
 const (
 	bytes8x0a = 0x0a0a0a0a0a0a0a0a
 	bytes8x22 = 0x2222222222222222
+	bytes8x2c = 0x2c2c2c2c2c2c2c2c
 	bytes8x5c = 0x5c5c5c5c5c5c5c5c
 	bytes8x20 = 0x2020202020202020
 	bytes8x30 = 0x3030303030303030

@@ -20,6 +20,7 @@ type speedLog struct {
 	format     ingest.Format
 	shape      string // where a format has several
 	path       string
+	mapping    string // an option
 	head, foot string
 	part       func(w *logText, i int)
 }
@@ -40,6 +41,12 @@ func (l *speedLog) sample(size int) sample {
 	w.WriteString(l.foot)
 	o := ingest.DefaultOptions()
 	o.Host, o.StartNS, o.Format = "h", 1_700_000_000e9, l.format.Name
+	if l.mapping != "" {
+		o.Format = ""
+		if err := option(&o, "mapping", l.mapping); err != nil {
+			panic(err)
+		}
+	}
 	path := l.path
 	if path == "" {
 		path = "log"

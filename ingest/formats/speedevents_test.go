@@ -40,6 +40,13 @@ func speedEvents() []speedLog {
 		{format: FSSlower, shape: "csv", head: "Tracing xfs operations slower than 1 ms\nENDTIME_us,TASK,PID,TYPE,BYTES,OFFSET_b,LATENCY_us,FILE\n", part: func(w *logText, _ int) {
 			w.f("%d,%s,%d,%s,%d,%d,%d,%s\n", 127200712278+w.step()/1000, w.comm(), w.n(99999), w.of("R", "W"), w.size(), w.n(1e9), 1000+w.n(1e5), w.of("a b.txt", "data.db", "x"))
 		}},
+		{format: MappedCSV, mapping: mappedTable, head: "Timestamp,Hostname,LUN,Op,Offset (sectors),Blocks,Latency (us),Tier\n", part: func(w *logText, _ int) {
+			w.f("%d,array%d.example.org,vol-%04d,%s,%d,%d,%.1f,ssd\n", 1700000000000000+w.step()/1000, w.n(2), w.n(40), w.of("Read", "Write"), w.sector(), 8<<w.n(5), float64(w.n(90000))/10)
+		}},
+		{format: MappedJSON, mapping: mappedObjects, part: func(w *logText, _ int) {
+			w.f("{\"time\": %d, \"host\": \"array%d\", \"io\": {\"volume\": \"vol-%04d\", \"op\": \"%s\", \"offset\": %d, \"bytes\": %d, \"latency_us\": %.1f}, \"tier\": \"ssd\"}\n",
+				1700000000000000+w.step()/1000, w.n(2), w.n(40), w.of("read", "write"), w.sector()*512, w.size(), float64(w.n(90000))/10)
+		}},
 		{format: MQSim, part: func(w *logText, _ int) {
 			w.f("%d %d %d %d %d\n", 900040698+w.step(), w.n(16), w.sector(), 8<<w.n(5), w.n(2))
 		}},
@@ -112,3 +119,8 @@ func tracedIO(w *logText, head, tool string) {
 	line(comm, pid, "block_rq_issue", fmt.Sprintf("7,0 %s %d () %d + %d be,0,4 [%s]", rwbs, sectors*512, sector, sectors, comm))
 	line("ksoftirqd/1", 22, "block_rq_complete", fmt.Sprintf("7,0 %s () %d + %d be,0,4 [0]", rwbs, sector, sectors))
 }
+
+const (
+	mappedTable   = `{"Name":"plain","Layout":"csv","Header":["Offset (sectors)"],"LatencyKind":"d2c","Time":{"Column":"Timestamp","Unit":"us"},"Fields":{"host":{"Column":"Hostname"},"device":{"Column":"LUN"},"op":{"Column":"Op"},"offset":{"Column":"Offset (sectors)","Unit":"sectors"},"size":{"Column":"Blocks","Unit":"sectors"},"latency":{"Column":"Latency (us)","Unit":"us"}}}`
+	mappedObjects = `{"Name":"plain","Layout":"jsonl","Header":["io.latency_us"],"LatencyKind":"d2c","Time":{"Column":"time","Unit":"us"},"Fields":{"host":{"Column":"host"},"device":{"Column":"io.volume"},"op":{"Column":"io.op"},"offset":{"Column":"io.offset"},"size":{"Column":"io.bytes"},"latency":{"Column":"io.latency_us","Unit":"us"}}}`
+)
