@@ -43,14 +43,10 @@ type Report struct {
 
 	Note       string      `json:"note,omitempty"` // why the reading did not go on from Input.Resume
 	Checkpoint *Checkpoint `json:"-"`              // the last; nil without Input.Checkpoints, or of one chunk
-
-	spanned bool // FirstNS and LastNS are of rows
 }
 
-// add counts a chunk that is complete, whose rows span did not see yet from
-// events and samples on.
-func (r *Report) add(b *Batch, events, samples int) {
-	r.span(b, events, samples)
+// add counts a chunk that is complete; its times stand in the report already.
+func (r *Report) add(b *Batch) {
 	r.Chunks++
 	r.Tally.Merge(b.Tally)
 	r.Events += int64(len(b.Events))
@@ -58,23 +54,30 @@ func (r *Report) add(b *Batch, events, samples int) {
 	r.Evidence += int64(len(b.Evidence))
 }
 
-// span takes the times of the rows of a batch from events and samples on, best
-// while the cache still holds them.
-func (r *Report) span(b *Batch, events, samples int) {
-	if events == len(b.Events) && samples == len(b.Samples) {
+// rowSpan is from the earliest start to the latest end of the rows of an input.
+type rowSpan struct {
+	from, to        int64
+	known           bool
+	events, samples int // of the chunk in hand that it has seen
+}
+
+// see takes the rows of the chunk in hand that it has not seen, best while the cache
+// still holds them.
+func (s *rowSpan) see(b *Batch) {
+	if s.events == len(b.Events) && s.samples == len(b.Samples) {
 		return
 	}
-	from, to := r.FirstNS, r.LastNS
-	if !r.spanned && r.Events+r.Samples == 0 {
-		from, to, r.spanned = math.MaxInt64, math.MinInt64, true
+	if !s.known {
+		s.from, s.to, s.known = math.MaxInt64, math.MinInt64, true
 	}
-	for i := events; i < len(b.Events); i++ {
+	from, to := s.from, s.to
+	for i := s.events; i < len(b.Events); i++ {
 		e := &b.Events[i]
 		from, to = min(from, e.TimeNS-max(e.LatencyNS, 0)), max(to, e.TimeNS)
 	}
-	for i := samples; i < len(b.Samples); i++ {
-		s := &b.Samples[i]
-		from, to = min(from, s.TimeNS-s.IntervalNS), max(to, s.TimeNS)
+	for i := s.samples; i < len(b.Samples); i++ {
+		p := &b.Samples[i]
+		from, to = min(from, p.TimeNS-p.IntervalNS), max(to, p.TimeNS)
 	}
-	r.FirstNS, r.LastNS = from, to
+	s.from, s.to, s.events, s.samples = from, to, len(b.Events), len(b.Samples)
 }

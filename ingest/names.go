@@ -8,7 +8,7 @@ type Names struct {
 	index map[string]Name
 	list  []string
 	near  [64]Name // by slot: few names make most of a log's lines
-	pairs [64]pair
+	pairs [256]pair
 }
 
 // pair is what a decoder made of a text of up to seven bytes.
@@ -17,7 +17,7 @@ type pair struct {
 	a, b Name
 }
 
-func (n *Names) pair(text uint64) *pair { return &n.pairs[text*0x9e3779b97f4a7c15>>58] }
+func (n *Names) pair(text uint64) *pair { return &n.pairs[text*0x9e3779b97f4a7c15>>56] }
 
 // Pair gives the two names that a decoder kept for a text, such as those of host
 // and device for the two cells of them. The text is up to seven bytes and

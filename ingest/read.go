@@ -53,9 +53,9 @@ type reader struct {
 	out     *Out // the chunk in hand
 	number  int64
 	open    bool
-	roomy   bool   // room was made for a whole chunk
-	spanned [2]int // events and samples of the chunk whose times the report has
-	loose   bool   // a member of a group has ended: when it grows, later chunks change
+	roomy   bool // room was made for a whole chunk
+	span    rowSpan
+	loose   bool // a member of a group has ended: when it grows, later chunks change
 	parts   []*part
 	keeper
 }
@@ -227,8 +227,7 @@ func (r *reader) begin(chunk int64) error {
 // cache holds them. end is how far the input was decoded.
 func (r *reader) room(end int64) {
 	if !r.in.Duplicate && !r.in.Clock.shifts() {
-		r.rep.span(&r.out.Batch, r.spanned[0], r.spanned[1])
-		r.spanned = [2]int{len(r.out.Events), len(r.out.Samples)}
+		r.span.see(&r.out.Batch)
 	}
 	read := end - r.number*r.o.ChunkBytes
 	if n := int64(len(r.out.Events)); !r.roomy && read > r.o.ChunkBytes/8 && n > 1<<10 {
@@ -246,13 +245,16 @@ func (r *reader) finish(final bool) error {
 	r.open = false
 	if r.in.Duplicate {
 		r.out.Batch.duplicate()
-		r.spanned = [2]int{}
 	}
 	if r.in.Clock.shifts() {
 		r.out.Batch.shift(&r.in.Clock)
 	}
-	r.rep.add(&r.out.Batch, r.spanned[0], r.spanned[1])
-	r.spanned = [2]int{}
+	r.span.see(&r.out.Batch)
+	r.span.events, r.span.samples = 0, 0
+	if r.span.known {
+		r.rep.FirstNS, r.rep.LastNS = r.span.from, r.span.to
+	}
+	r.rep.add(&r.out.Batch)
 	var err error
 	if !r.in.Duplicate {
 		err = r.emit(&Chunk{Input: r.in, ID: r.rep.ID, Format: r.rep.Format, Number: r.number, Final: final, Batch: &r.out.Batch})

@@ -1,5 +1,10 @@
 package formats
 
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
 // backwards takes the words of a line from its end: where a task's name with
 // blanks stands in the middle, only the ends can be counted.
 type backwards struct {
@@ -14,6 +19,15 @@ func (s *backwards) word() []byte {
 		end--
 	}
 	from := end
+	for from >= 8 { // eight bytes at once
+		x := binary.LittleEndian.Uint64(s.b[from-8:])
+		blank := eights(x, bytes8x20) | eights(x, bytes8x09)
+		if blank != 0 {
+			from -= bits.LeadingZeros64(blank) - 56
+			break
+		}
+		from -= 8
+	}
 	for from > 0 && !isBlank(s.b[from-1]) {
 		from--
 	}

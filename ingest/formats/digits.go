@@ -6,6 +6,7 @@ import (
 )
 
 const (
+	bytes8x09 = 0x0909090909090909
 	bytes8x0a = 0x0a0a0a0a0a0a0a0a
 	bytes8x22 = 0x2222222222222222
 	bytes8x2c = 0x2c2c2c2c2c2c2c2c

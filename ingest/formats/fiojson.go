@@ -53,10 +53,11 @@ const fioDepth = 8
 
 // fioJSON is the state between lines.
 type fioJSON struct {
-	names map[[2]string]string // of facts, by their parts
-	host  string
-	zone  *time.Location
-	at    int64 // ns; end of the run
+	names    map[[2]string]string // of facts, by their parts
+	percents map[string]string    `state:"-"` // of percentiles, by their text
+	host     string
+	zone     *time.Location
+	at       int64 // ns; end of the run
 
 	depth  int
 	keys   [fioDepth][]byte // of the open objects and lists
@@ -110,10 +111,10 @@ func (d *fioJSON) Line(line []byte, out *ingest.Out) {
 	d.made = false
 	switch {
 	case d.depth > 0 && fioBelongs(trimmed):
-		d.tokens(b, out)
+		d.tokens(trimmed, out)
 	case d.depth == 0 && len(trimmed) > 0 && trimmed[0] == '{':
 		d.report(out)
-		d.tokens(b, out)
+		d.tokens(trimmed, out)
 	case len(trimmed) == 0:
 	default:
 		if !d.text(trimmed, line, out) {

@@ -137,6 +137,11 @@ func fioNumber(b []byte) (float64, bool) {
 	if len(b) == 0 || len(b) > 40 {
 		return 0, false
 	}
+	if b[0]-'0' <= 9 && b[len(b)-1]-'0' <= 9 && len(b) <= 16 {
+		if x, ok := parseFloat(b); ok {
+			return x, true
+		}
+	}
 	for _, c := range b {
 		if c-'0' > 9 && c != '.' && c != '-' && c != '+' && c|0x20 != 'e' {
 			return 0, false
@@ -212,9 +217,22 @@ func (d *fioJSON) value(v []byte, out *ingest.Out) {
 		}
 	case d.depth == 6 && d.jobs(4) && string(d.keys[5]) == "percentile":
 		// fio 3.1 fills unused places with "0.00", many times over.
-		if p, ok := fioNumber(d.key); ok && p > 0 && len(d.op.stat.percents) < fioMostPercents {
-			d.op.stat.percents = append(d.op.stat.percents, fioNamed{d.percent(p), x})
+		if len(d.op.stat.percents) >= fioMostPercents {
+			break
 		}
+		name, known := d.percents[key]
+		if !known {
+			p, ok := fioNumber(d.key)
+			if !ok || p <= 0 {
+				break
+			}
+			name = d.percent(p)
+			if d.percents == nil || len(d.percents) >= fioMostPercents {
+				d.percents = make(map[string]string)
+			}
+			d.percents[key] = name
+		}
+		d.op.stat.percents = append(d.op.stat.percents, fioNamed{name, x})
 	}
 }
 

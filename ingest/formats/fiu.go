@@ -90,9 +90,17 @@ const fiuHashDigits = 6
 // two lines that ran into each other.
 const commBytes = 16
 
+// hexBytes are the bytes that are a hexadecimal digit.
+var hexBytes = func() (is [256]bool) {
+	for c := range is {
+		is[c] = hexDigit(byte(c)) >= 0
+	}
+	return is
+}()
+
 func isHex(b []byte) bool {
 	for _, c := range b {
-		if hexDigit(c) < 0 {
+		if !hexBytes[c] {
 			return false
 		}
 	}

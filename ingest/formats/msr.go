@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
-	"slices"
 
 	"github.com/iopathy/iopathy/ingest"
 )
@@ -234,13 +233,7 @@ func (d msr) quick(line []byte, out *ingest.Out) bool {
 		return false
 	}
 	latency := int64(joined(x, k)) * 100
-	events := out.Events
-	if len(events) == cap(events) {
-		events = slices.Grow(events, 1)
-	}
-	events = events[:len(events)+1]
-	out.Events = events
-	e := &events[len(events)-1]
+	e := nextEvent(out)
 	e.TimeNS, e.LatencyNS, e.QueueNS = (stamp-msrEpoch)*100+latency, latency, ingest.Missing
 	e.OffsetBytes, e.SizeBytes, e.Position = offset, size, out.Position
 	e.PID, e.Depth, e.Error = ingest.Missing, ingest.Missing, 0

@@ -175,7 +175,10 @@ func (m *promMatrix) settle(out *ingest.Out) {
 	series := ctrSeries{wraps: true}
 	for _, d := range m.order {
 		for f := range d.points {
-			slices.SortStableFunc(d.points[f], func(a, b promPoint) int { return cmp.Compare(a.timeNS, b.timeNS) })
+			byTime := func(a, b promPoint) int { return cmp.Compare(a.timeNS, b.timeNS) }
+			if !slices.IsSortedFunc(d.points[f], byTime) {
+				slices.SortStableFunc(d.points[f], byTime)
+			}
 		}
 		r := ctrRow{host: []byte(d.host), device: []byte(d.device), text: []byte(d.device), lineno: out.Lineno}
 		var at [ctrFields]int

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -191,13 +192,24 @@ func (t *traceSource) at(rel int64) (ns int64, ok bool) {
 // arrival adds the event of an I/O of which nothing but its arrival is known.
 // The event may be completed until the next one is added.
 func (t *traceSource) arrival(out *ingest.Out, ns int64, op ingest.Op, offset, size int64, device []byte) *ingest.Event {
-	out.Events = append(out.Events, ingest.Event{
-		TimeNS: ns, LatencyNS: ingest.Missing, QueueNS: ingest.Missing, OffsetBytes: offset, SizeBytes: size, Position: out.Position,
-		PID: ingest.Missing, Depth: ingest.Missing, Op: op,
-		Host: out.Names.Intern(t.host), Device: out.Names.Intern(device),
-	})
+	e := nextEvent(out)
+	e.TimeNS, e.LatencyNS, e.QueueNS = ns, ingest.Missing, ingest.Missing
+	e.OffsetBytes, e.SizeBytes, e.Position = offset, size, out.Position
+	e.PID, e.Depth, e.Error = ingest.Missing, ingest.Missing, 0
+	e.Host, e.Device, e.Comm, e.File, e.Cgroup = out.Names.Intern(t.host), out.Names.Intern(device), 0, 0, 0
+	e.Op, e.Flags, e.Kind = op, 0, ingest.KindNone
 	out.Tally.Event++
-	return &out.Events[len(out.Events)-1]
+	return e
+}
+
+// nextEvent adds an event that is to be filled in its place, all of it.
+func nextEvent(out *ingest.Out) *ingest.Event {
+	n := len(out.Events)
+	if n == cap(out.Events) {
+		out.Events = slices.Grow(out.Events, 1)
+	}
+	out.Events = out.Events[:n+1]
+	return &out.Events[n]
 }
 
 // possible gives the reason for which a line's values can't be, or why itself
