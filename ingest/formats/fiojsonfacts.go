@@ -220,7 +220,7 @@ func (d *fioJSON) value(v []byte, out *ingest.Out) {
 		if len(d.op.stat.percents) >= fioMostPercents {
 			break
 		}
-		name, known := d.percents[key]
+		name, known := d.percents[string(d.key)]
 		if !known {
 			p, ok := fioNumber(d.key)
 			if !ok || p <= 0 {
@@ -230,7 +230,7 @@ func (d *fioJSON) value(v []byte, out *ingest.Out) {
 			if d.percents == nil || len(d.percents) >= fioMostPercents {
 				d.percents = make(map[string]string)
 			}
-			d.percents[key] = name
+			d.percents[string(d.key)] = name
 		}
 		d.op.stat.percents = append(d.op.stat.percents, fioNamed{name, x})
 	}

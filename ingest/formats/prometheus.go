@@ -90,6 +90,7 @@ type promText struct {
 	key     []byte
 	facts   []promFact
 	arena   []byte
+	keys    map[string]string `state:"-"` // of index, kept from scrape to scrape
 }
 
 func (d *promText) keep(b []byte) promSpan {
@@ -198,7 +199,15 @@ func (d *promText) counter(f ctrField, n int64, line []byte, out *ingest.Out) {
 			return
 		}
 		i = len(d.entries)
-		d.index[string(d.key)] = i
+		key, known := d.keys[string(d.key)]
+		if !known {
+			if d.keys == nil || len(d.keys) >= devicesBound {
+				d.keys = make(map[string]string)
+			}
+			key = string(d.key)
+			d.keys[key] = key
+		}
+		d.index[key] = i
 		e := promEntry{device: d.keep(s.device), host: d.keep(host)}
 		e.row.position, e.row.lineno = out.Position, out.Lineno
 		d.entries = append(d.entries, e)

@@ -11,7 +11,8 @@ func speedCalls() []speedLog {
 		{format: Strace, part: func(w *logText, _ int) {
 			us := w.step() / 1000
 			head := fmt.Sprintf("%d %d.%06d ", 9000+w.n(4), 1700000200+us/1e6, us%1e6)
-			file, off, size := fmt.Sprintf("%d</srv/db/table%d>", 4+w.n(8), w.n(8)), w.sector()*512, w.size()
+			fd := w.n(8)
+			file, off, size := fmt.Sprintf("%d</srv/db/table%d>", 4+fd, fd), w.sector()*512, w.size()
 			switch w.n(6) {
 			case 0:
 				w.f("%sfdatasync(%s) = 0 <0.%06d>\n", head, file, w.n(9000))
