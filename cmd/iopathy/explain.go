@@ -11,6 +11,7 @@ import (
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/local"
+	"github.com/iopathy/iopathy/reports"
 )
 
 func (a *app) explainCmd() *cobra.Command {
@@ -38,10 +39,19 @@ first window (from second 0 where the recording's own clock is relative).`,
 				return failure{exitUsage, err}
 			}
 			e := job.Explain(d, at, rules)
-			if a.json() {
-				return a.print(explained(&e))
+			slow, err := job.Slowest(&d.Windows[at], slowestShown)
+			if err != nil {
+				return err
 			}
-			return writeExplained(a.stdout, &e)
+			if a.json() {
+				o := explained(&e)
+				o["slowest"] = slowObjects(slow)
+				return a.print(o)
+			}
+			if err := writeExplained(a.stdout, &e); err != nil {
+				return err
+			}
+			return writeSlowest(a.stdout, slow)
 		},
 	}
 }
@@ -68,6 +78,11 @@ func explained(e *local.Explained) map[string]any {
 	for i := range e.Neighbours {
 		near = append(near, said(&e.Neighbours[i]))
 	}
+	twins := []map[string]any{}
+	for i := range e.Twins {
+		t := &e.Twins[i]
+		twins = append(twins, map[string]any{"host": t.Host, "device": t.Device, "distance": t.Distance, "said": said(&t.Diagnosis)})
+	}
 	n := e.Point.Normal
 	causes := []map[string]any{}
 	for _, c := range e.Diagnosis.Causes {
@@ -78,7 +93,7 @@ func explained(e *local.Explained) map[string]any {
 		"requests": e.Point.Window.Requests, "coverage": e.Point.Window.Coverage, "model": e.Diagnosis.Model,
 		"normal":    map[string]any{"source": n.Source, "group": n.Group, "windows": n.Windows, "expected_ms": math.Pow(10, n.Expected) / 1e6},
 		"diagnosis": said(&e.Diagnosis), "alone": said(&e.Why.Alone), "neighbours": near, "episode_causes": causes,
-		"features": e.Why.Axes, "scores": e.Why.Entries, "classes": e.Why.Classes, "flips": e.Why.Flips,
+		"features": e.Why.Axes, "scores": e.Why.Entries, "classes": e.Why.Classes, "flips": e.Why.Flips, "twins": twins,
 	}
 }
 
@@ -118,6 +133,7 @@ func writeExplained(out io.Writer, e *local.Explained) error {
 		writeEvidence(w, e)
 		writeCauses(w, e)
 		writeFlips(w, e)
+		writeTwins(w, e)
 	}
 	return w.Flush()
 }
@@ -244,5 +260,51 @@ func writeFlips(w io.Writer, e *local.Explained) {
 			break
 		}
 		fmt.Fprintf(w, "  %s from %.3f to %.3f (%+.2f healthy scales): %s\n", f.Feature, f.From, f.To, f.Z, f.Becomes)
+	}
+}
+
+// slowestShown is how many requests stand for a window.
+const slowestShown = 5
+
+func slowObjects(slow []reports.SlowLine) []map[string]any {
+	all := []map[string]any{}
+	for i := range slow {
+		e := &slow[i].Event
+		all = append(all, map[string]any{"time_ns": e.TimeNS, "latency_ns": e.LatencyNS, "op": e.Op.String(), "offset_bytes": e.OffsetBytes, "size_bytes": e.SizeBytes,
+			"comm": slow[i].Comm, "source": slow[i].Source, "source_offset": e.Position, "raw": slow[i].Raw})
+	}
+	return all
+}
+
+// writeSlowest gives the window's slowest requests with their lines.
+func writeSlowest(w io.Writer, slow []reports.SlowLine) error {
+	if len(slow) == 0 {
+		return nil
+	}
+	fmt.Fprint(w, "\nSlowest requests, and where their lines stand:\n")
+	for i := range slow {
+		s := &slow[i]
+		e := &s.Event
+		fmt.Fprintf(w, "  %.3f ms  %s %d bytes at %d  %s  %s, byte %d\n", float64(e.LatencyNS)/1e6, e.Op, e.SizeBytes, e.OffsetBytes, local.Printable(s.Comm), local.Printable(s.Source), e.Position)
+		if s.Raw != "" {
+			fmt.Fprintf(w, "      %s\n", s.Raw)
+		}
+	}
+	return nil
+}
+
+// writeTwins lists the past windows most like this one.
+func writeTwins(w io.Writer, e *local.Explained) {
+	fmt.Fprint(w, "\nPast windows most like it (0 the same, 1 nothing in common):\n")
+	if len(e.Twins) == 0 {
+		fmt.Fprint(w, "  the lake holds none\n")
+	}
+	for i := range e.Twins {
+		t := &e.Twins[i]
+		cause := ""
+		if t.RootCause != "" {
+			cause = ", " + t.RootCause
+		}
+		fmt.Fprintf(w, "  %.2f  %s/%s %s: %s, severity %.2f%s\n", t.Distance, local.Printable(t.Host), local.Printable(t.Device), local.Stamp(t.StartNS), words(&t.Diagnosis), t.Severity, cause)
 	}
 }

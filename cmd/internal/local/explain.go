@@ -14,6 +14,25 @@ type Explained struct {
 	Diagnosis  cluster.Diagnosis
 	Why        cluster.Explanation
 	Neighbours []cluster.Diagnosis // of the device, in time, the window among them
+	Twins      []TwinWindow        // past windows most like it
+}
+
+// TwinWindow is a past window that resembles another, and what was said of it.
+type TwinWindow struct {
+	cluster.Diagnosis
+	Distance float64
+}
+
+// twinsShown is how many twins are looked for.
+const twinsShown = 10
+
+// twins gives the past windows most like one, with their labels.
+func (d *Diagnosed) twins(at int) []TwinWindow {
+	var out []TwinWindow
+	for _, t := range cluster.Twins(d.Points, d.Result.Diagnoses, at, twinsShown) {
+		out = append(out, TwinWindow{d.Result.Diagnoses[t.At], t.Distance})
+	}
+	return out
 }
 
 // neighbours is how many windows before and after a window are shown.
@@ -53,6 +72,7 @@ func (j *Job) Explain(d *Diagnosed, at int, rules *cluster.Rules) Explained {
 		last++
 	}
 	e.Neighbours = d.Result.Diagnoses[first : last+1]
+	e.Twins = d.twins(at)
 	return e
 }
 

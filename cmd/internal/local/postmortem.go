@@ -362,7 +362,7 @@ func (j *Job) incidentDevice(manifests []lake.Manifest, inc Incident, margin int
 	var names ingest.Names
 	fold := features.NewIncident(inc.FromNS, inc.ToNS, margin, kind, &names)
 	if kind != ingest.KindSample {
-		if err := j.foldIncident(manifests, inc, margin, k, kind, fold, &names, one); err != nil {
+		if err := j.foldIncident(manifests, k, kind, fold, &names, one); err != nil {
 			return nil, err
 		}
 	} else {
@@ -375,16 +375,41 @@ func (j *Job) incidentDevice(manifests []lake.Manifest, inc Incident, margin int
 			one.Actors[by.String()] = actors
 		}
 	}
+	one.Slowest = slowLines(fold, sources)
+	return one, nil
+}
+
+func slowLines(fold *features.Incident, sources map[string]lake.Input) []reports.SlowLine {
+	var out []reports.SlowLine
 	for _, s := range fold.Slowest() {
 		in := sources[s.Input]
-		one.Slowest = append(one.Slowest, reports.SlowLine{SlowIO: s, Source: filepath.Base(in.Path), Raw: rawLine(in, s.Event.Position)})
+		out = append(out, reports.SlowLine{SlowIO: s, Source: filepath.Base(in.Path), Raw: rawLine(in, s.Event.Position)})
 	}
-	return one, nil
+	return out
+}
+
+// Slowest gives the slowest requests that were in flight in a window, with
+// their lines; none of a device that interval counters saw.
+func (j *Job) Slowest(w *features.Window, most int) ([]reports.SlowLine, error) {
+	if w.Kind == ingest.KindSample {
+		return nil, nil
+	}
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		return nil, err
+	}
+	var names ingest.Names
+	fold := features.NewIncident(w.StartNS, w.EndNS, 0, w.Kind, &names)
+	if err := j.foldIncident(manifests, w.Key, w.Kind, fold, &names, &reports.IncidentDevice{}); err != nil {
+		return nil, err
+	}
+	lines := slowLines(fold, sourcesOf(manifests))
+	return lines[:min(len(lines), most)], nil
 }
 
 // foldIncident reads the device's events of the span: the parts of its days
 // and host, the row groups whose times touch it.
-func (j *Job) foldIncident(manifests []lake.Manifest, inc Incident, margin int64, k features.Key, kind ingest.LatencyKind, fold *features.Incident, names *ingest.Names, one *reports.IncidentDevice) error {
+func (j *Job) foldIncident(manifests []lake.Manifest, k features.Key, kind ingest.LatencyKind, fold *features.Incident, names *ingest.Names, one *reports.IncidentDevice) error {
 	from, to := fold.Span()
 	last := to + ingest.MaxLatencyNS // a request that was in flight may end later
 	var paths []string
