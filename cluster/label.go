@@ -253,7 +253,7 @@ func warnings(points []reduce.Point, d []Diagnosis) []string {
 		}
 	}
 	if artefacts > 0 {
-		w = append(w, fmt.Sprintf("%d windows can't be judged: the latency of most of their I/O is unknown", artefacts))
+		w = append(w, fmt.Sprintf("%d windows can't be judged: most of their I/O was not seen, or its latency is unknown", artefacts))
 	}
 	if prior > 0 {
 		w = append(w, fmt.Sprintf("%d windows were held against a general normal: nothing is known of their devices (an inventory helps)", prior))

@@ -32,7 +32,7 @@ import (
 // and goes on at midnight. Without any, all facts stand at start_ns.
 var Biolatency = ingest.Register(ingest.Format{
 	Name:  "biolatency",
-	Doc:   "biolatency and bitesize histograms of bcc, libbpf-tools and bpftrace; bucket counts become evidence",
+	Doc:   "biolatency and bitesize histograms of bcc, libbpf-tools and bpftrace; a histogram is a tick, a bucket count is evidence",
 	Kind:  ingest.KindNone,
 	Needs: "a start (start_ns) in the day of the first histogram, and the zone (UTC is taken)",
 	Lacks: "single I/Os; whether latencies hold the queue (-Q); host; the disk without -D; times without -T",

@@ -20,6 +20,7 @@ type chunkWriter struct {
 	staged  []string // paths of those that wait to take another's place
 	rejects []ingest.Reject
 	cols    []ingest.Column
+	ticks   int64 // histograms of latencies
 }
 
 func (w *chunkWriter) write(c *ingest.Chunk) error {
@@ -54,6 +55,7 @@ func (w *chunkWriter) write(c *ingest.Chunk) error {
 		}
 		if rows := p.Evidence; len(rows) > 0 {
 			c.SortEvidence(rows)
+			w.ticks += histogramsOf(c.Batch, rows)
 			has := ingest.EvidencePresence(c.Batch, rows)
 			err := w.part("evidence", c, p, rows, func(rows []int32) []ingest.Column {
 				return ingest.Present(c.EvidenceColumns(rows, c.ID, nil), has)
@@ -120,7 +122,7 @@ func (w *chunkWriter) discard() error {
 			return err
 		}
 	}
-	w.parts, w.staged, w.rejects = nil, nil, nil
+	w.parts, w.staged, w.rejects, w.ticks = nil, nil, nil, 0
 	return nil
 }
 

@@ -40,6 +40,8 @@ type deviceTask struct {
 	samples *lake.Index
 	open    []openIO               // that never completed
 	inputs  map[string]*inputFacts // of the lake, by identity
+
+	histograms []features.LatencyHistogram // of a device of which there is nothing better
 }
 
 // deviceResult is what a device's folds gave.
@@ -55,6 +57,10 @@ func (t *deviceTask) fold(o features.Options, res *deviceResult, addTick func(*f
 		o: o, closed: closed,
 		addTick:   addTick,
 		addWindow: func(w *features.Window) { res.windows = append(res.windows, *w) },
+	}
+	if t.histograms != nil {
+		foldHistograms(t.key, &f, t.histograms)
+		return nil
 	}
 	var v survey
 	if t.events != nil {

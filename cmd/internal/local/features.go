@@ -128,6 +128,7 @@ type hostTask struct {
 	open            map[string][]openIO
 	inputs          map[string]*inputFacts // of the lake
 	stack           stack
+	latencies       latencies
 }
 
 // openIO is an I/O that never completed.
@@ -214,6 +215,11 @@ func (h *hostTask) tasks(o features.Options) ([]*deviceTask, map[string]*reports
 	for d, o := range h.open {
 		task(d).open = o
 	}
+	for _, d := range sortedKeys(h.latencies.devices) {
+		if t := tasks[d]; (t == nil || t.events == nil && t.samples == nil) && (d != allDisks || len(tasks) == 0) {
+			task(d).histograms = h.latencies.of(d)
+		}
+	}
 	told, err := h.unstack(tasks, o)
 	if err != nil {
 		return nil, nil, err
@@ -271,6 +277,8 @@ func (j *Job) evidence(manifests []lake.Manifest, use func(string) bool, inputs 
 					case "open_io":
 						device := names.String(f.Device)
 						host(name).open[device] = append(host(name).open[device], openIO{f.TimeNS, in.lastNS, id})
+					case latencyBucketFact:
+						host(name).latencies.add(names.String(f.Device), id, f.TimeNS, names.String(f.Text), f.Value)
 					case "remap":
 						host(name).stack.add(names.String(f.Text), names.String(f.Device))
 					case "lost_records", "lost_events":

@@ -254,6 +254,7 @@ func (j *Job) account(out *Ingested, writers []*chunkWriter, live map[string]map
 	for i := range out.Reports {
 		r := &out.Reports[i]
 		out.Parts += int64(len(writers[i].parts))
+		out.Ticks += writers[i].ticks
 		if len(writers[i].parts)+len(live[r.ID]) > 0 && !seen[r.ID] {
 			seen[r.ID] = true
 			out.IDs = append(out.IDs, r.ID)
