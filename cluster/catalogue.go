@@ -4,6 +4,7 @@ package cluster
 // and hands it over.
 type Catalogue struct {
 	Pathologies []Pathology `yaml:"pathologies" json:"pathologies"`
+	Notes       []Note      `yaml:"notes" json:"notes"`
 }
 
 // Pathology is one entry: ids are fixed, slugs are what labels.csv says.

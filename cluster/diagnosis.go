@@ -102,6 +102,7 @@ type Result struct {
 	Why        string
 	Diagnoses  []Diagnosis // one a window, in the order of the windows
 	Episodes   []Episode   // worst first
+	Findings   []Finding   // of devices whose I/O nobody saw
 	Classes    []Class     // by ID
 	Top        []Merge     // the last merges, largest first, at most 64
 	Cuts       []Cut       // k = 6..10, or 4..12 when k is left to the data

@@ -135,23 +135,27 @@ const mostReadings = 8
 func (w *Witness) readings(entry, cause int, p *reduce.Point) []Reading {
 	e := &w.r.entries[entry]
 	var all []Reading
-	add := func(x *expression) {
-		for _, i := range x.needs {
-			f := &w.r.facts[i]
-			if f.query == 0 {
-				continue
-			}
-			if r, ok := p.Window.Reading(f.query - 1); ok {
-				all = gatherReading(all, Reading{w.r.asked[f.query-1].String(), r.Value, r.TimeNS, r.Text})
-			}
-		}
-	}
+	add := func(x *expression) { all = w.asked(all, x, p) }
 	if cause >= 0 {
 		add(&e.causes[cause])
 	}
 	for i := range e.evidence {
 		if yes, _ := w.holds(&e.evidence[i]); yes {
 			add(&e.evidence[i])
+		}
+	}
+	return all
+}
+
+// asked adds the answers of the evidence that an expression needs.
+func (w *Witness) asked(all []Reading, x *expression, p *reduce.Point) []Reading {
+	for _, i := range x.needs {
+		f := &w.r.facts[i]
+		if f.query == 0 {
+			continue
+		}
+		if r, ok := p.Window.Reading(f.query - 1); ok {
+			all = gatherReading(all, Reading{w.r.asked[f.query-1].String(), r.Value, r.TimeNS, r.Text})
 		}
 	}
 	return all

@@ -20,6 +20,7 @@ type Rules struct {
 	entries []entry
 	facts   []Fact // that any expression uses
 	asked   []features.Query
+	remarks []remark
 	maxID   int
 }
 
@@ -28,6 +29,12 @@ type entry struct {
 	direction features.Vector // of the signature, unit length
 	evidence  []expression    // of Evidence, to which each requirement adds its veto
 	causes    []expression
+}
+
+// remark is a compiled note.
+type remark struct {
+	Note
+	expression
 }
 
 // impossible is the weight of an unmet requirement: more than any cosine and
@@ -115,6 +122,13 @@ func Compile(c Catalogue) (*Rules, error) {
 		}
 		r.maxID = max(r.maxID, p.ID)
 		r.entries = append(r.entries, e)
+	}
+	for _, n := range c.Notes {
+		where := located(n.At) + fmt.Sprintf("note %q", n.ID)
+		if n.Says == "" {
+			bad = append(bad, fmt.Errorf("cluster: catalogue: %s: says nothing in words", where))
+		}
+		r.remarks = append(r.remarks, remark{n, compile(where, n.When)})
 	}
 	if len(bad) > 0 {
 		return nil, errors.Join(bad...)

@@ -53,6 +53,7 @@ func LoadCatalogue(path string) (cluster.Catalogue, error) {
 		return c, fmt.Errorf("catalogue: %s: no pathologies", name)
 	}
 	locate(name, &doc, c)
+	locateNotes(name, &doc, c)
 	return c, checkCatalogue(name, lines(&doc), c)
 }
 
@@ -79,6 +80,16 @@ func locate(name string, doc *yaml.Node, c cluster.Catalogue) {
 		}
 		for k := range p.Causes {
 			p.Causes[k].At = at("causes", k)
+		}
+	}
+}
+
+// locateNotes is locate for the notes.
+func locateNotes(name string, doc *yaml.Node, c cluster.Catalogue) {
+	list := member(root(doc), "notes")
+	for i := range c.Notes {
+		if n := item(list, i); n != nil {
+			c.Notes[i].At = fmt.Sprintf("%s:%d", name, n.Line)
 		}
 	}
 }

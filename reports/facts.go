@@ -225,6 +225,8 @@ func (f *facts) withEpisodes() int {
 func (f *facts) headline() string {
 	judged := f.verdicts[cluster.Healthy] + f.verdicts[cluster.Sick]
 	switch {
+	case len(f.in.Windows) == 0 && len(f.in.Result.Findings) > 0:
+		return fmt.Sprintf("No I/O was recorded; other logs tell of %s.", plural(len(f.in.Result.Findings), "finding"))
 	case len(f.in.Windows) == 0:
 		return "Nothing to judge: the input holds no window with I/O."
 	case judged == 0:

@@ -32,6 +32,8 @@ type pageView struct {
 	Model              string
 	ModelShipped       bool
 	Warnings           []string
+	Findings           []findingView
+	FindingsLeft       int
 	Quality            qualityView
 	Facts              []fact
 	Top                []episodeView
@@ -147,6 +149,7 @@ func newPage(f *facts) *pageView {
 	}
 	p.Subtitle, p.Kinds = f.subtitle(), f.kinds()
 	f.sections(p)
+	f.findings(p)
 	shown := f.attention
 	if shown == 0 { // what is mild is still the first thing to know
 		shown = f.withEpisodes()

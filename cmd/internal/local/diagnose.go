@@ -117,7 +117,7 @@ func kindsOf(windows []features.Window) []ingest.LatencyKind {
 // Diagnose fits on the windows (or takes the shipped model, or the file that
 // the config names) and labels them. Classes have the ids of the lake's registry.
 func (j *Job) Diagnose(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules, refit bool) (*Diagnosed, error) {
-	if err := j.witness(windows, rules.Asked()); err != nil {
+	if err := j.witness(windows, rules); err != nil {
 		return nil, err
 	}
 	if j.Config.Model != "" {
@@ -187,7 +187,7 @@ func (j *Job) Relabel(windows []features.Window, inv reduce.Inventory, rules *cl
 	if err != nil {
 		return nil, err
 	}
-	if err := j.witness(windows, rules.Asked()); err != nil {
+	if err := j.witness(windows, rules); err != nil {
 		return nil, err
 	}
 	return j.label(windows, inv, rules, models, nil)
@@ -237,6 +237,7 @@ func (j *Job) judge(windows []features.Window, names *naming, one func(*family) 
 		join(&d.Result, &res, f, n == 0, shifts(d.Models)[n])
 		j.progress("diagnose", int64(n+1), int64(n+1))
 	}
+	d.Result.Findings = j.found
 	slices.SortStableFunc(d.Result.Classes, func(a, b cluster.Class) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortStableFunc(d.Result.Episodes, func(a, b cluster.Episode) int { return cmp.Compare(b.Severity, a.Severity) })
 	return d, nil

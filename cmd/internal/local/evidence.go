@@ -8,23 +8,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest"
 	"github.com/iopathy/iopathy/ingest/lake"
 )
 
 // witness gives the windows what the evidence of the lake answers to the
-// queries. Evidence of a device speaks of its partitions, that of an NVMe
+// questions of the catalogue, and finds what it tells of devices without any. Evidence of a device speaks of its partitions, that of an NVMe
 // controller of its namespaces, that of a host of all its devices; the closest
 // is heard. Where the windows are of one host, rows whose source names no host
 // speak of it, too.
-func (j *Job) witness(windows []features.Window, asked []features.Query) error {
+func (j *Job) witness(windows []features.Window, rules *cluster.Rules) error {
 	for i := range windows {
 		windows[i].Evidence = nil
 	}
-	if len(asked) == 0 || len(windows) == 0 {
-		return nil
-	}
+	j.found = nil
 	manifests, err := lake.Manifests(j.Lake)
 	if err != nil {
 		return err
@@ -37,6 +36,15 @@ func (j *Job) witness(windows []features.Window, asked []features.Query) error {
 	if err != nil || len(hosts) == 0 {
 		return err
 	}
+	if err := placeEvidence(windows, hosts, rules.Asked()); err != nil {
+		return err
+	}
+	j.found, err = j.findings(windows, hosts, rules)
+	return err
+}
+
+// placeEvidence gives the windows the answers of the parts, by host.
+func placeEvidence(windows []features.Window, hosts map[string][]string, asked []features.Query) error {
 	for host, byDevice := range windowsOf(windows) {
 		parts := slices.Clone(hosts[host])
 		if only(windows) {
@@ -128,7 +136,7 @@ func hear(windows []features.Window, byDevice map[string][]int, parts []string, 
 			}
 		}
 		fold := features.NewEvidenceFold(asked, spans)
-		if err := foldEvidence(index, name, fold); err != nil {
+		if err := eachEvidence(index, name, fold.Add); err != nil {
 			return err
 		}
 		answers := fold.Close()
@@ -191,9 +199,9 @@ func (s *evidenceStream) next() error {
 	}
 }
 
-// foldEvidence gives a fold the rows of a device in the order of time, input
+// eachEvidence calls add with the rows of a device in the order of time, input
 // and position.
-func foldEvidence(index *lake.Index, device string, fold *features.EvidenceFold) error {
+func eachEvidence(index *lake.Index, device string, add func(name string, timeNS int64, value float64, text string)) error {
 	streams := index.Streams(device, []string{"time_ns", "name", "text", "value", "source_offset"})
 	var open []*evidenceStream
 	for len(open) > 0 || len(streams) > 0 {
@@ -212,9 +220,7 @@ func foldEvidence(index *lake.Index, device string, fold *features.EvidenceFold)
 		}
 		s := earliest(open)
 		r := &s.rows[0]
-		if name := s.names.String(r.Name); fold.Asks(name) {
-			fold.Add(name, r.TimeNS, r.Value, s.names.String(r.Text))
-		}
+		add(s.names.String(r.Name), r.TimeNS, r.Value, s.names.String(r.Text))
 		if err := s.next(); errors.Is(err, io.EOF) {
 			open = slices.DeleteFunc(open, func(e *evidenceStream) bool { return e == s })
 		} else if err != nil {

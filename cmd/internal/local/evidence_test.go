@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/ingest/lake"
 )
 
 // heard folds all logs of a shelf and gives each device's answers in its
@@ -21,7 +22,15 @@ func (s *shelf) heard(asked []features.Query) map[string]string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := j.witness(windows, asked); err != nil {
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	hosts, err := j.partsByHost(manifests, lake.Evidence, func(string) bool { return true })
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := placeEvidence(windows, hosts, asked); err != nil {
 		s.t.Fatal(err)
 	}
 	all := map[string]string{}

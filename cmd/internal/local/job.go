@@ -3,6 +3,7 @@ package local
 import (
 	"runtime"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/configs"
 )
 
@@ -14,7 +15,8 @@ type Job struct {
 	Version  string
 	Progress Progress
 
-	inputs []string // whose evidence counts; nil: all that the lake holds
+	inputs []string          // whose evidence counts; nil: all that the lake holds
+	found  []cluster.Finding // of devices without windows
 }
 
 // Progress is told how far a stage is; it may be nil and must be safe for

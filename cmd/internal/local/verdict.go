@@ -2,6 +2,7 @@ package local
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/iopathy/iopathy/cluster"
@@ -58,6 +59,14 @@ func Verdict(d *Diagnosed, most int) []string {
 		lines = append(lines, fmt.Sprintf("  %s/%s: %s since %s for %s, severity %.1f, confidence %.0f %%%s",
 			Printable(e.Host), Printable(e.Device), e.Pathology, Stamp(e.FromNS), time.Duration(e.ToNS-e.FromNS).Round(time.Second), e.Severity, 100*e.Confidence, cause))
 	}
+	for i, f := range d.Result.Findings {
+		if i == most {
+			lines = append(lines, fmt.Sprintf("  and %d more findings of other logs in the report", len(d.Result.Findings)-most))
+			break
+		}
+		lines = append(lines, fmt.Sprintf("  %s/%s: %s by what other logs say%s (its I/O was not recorded): %s; %s",
+			Printable(f.Host), Printable(f.Device), f.Pathology, when(f.FromNS), f.Name, grounds(f.Readings)), "    next: "+f.Advice)
+	}
 	return lines
 }
 
@@ -85,4 +94,25 @@ func Printable(s string) string {
 		r = append(r[:79], '…')
 	}
 	return string(r)
+}
+
+// when is the time of a finding, if its source tells one.
+func when(ns int64) string {
+	if ns == 0 {
+		return ", at a time that they don't tell"
+	}
+	return " at " + Stamp(ns)
+}
+
+// grounds are the rows that a finding rests on: how many, and the first.
+func grounds(readings []cluster.Reading) string {
+	var s []string
+	for _, r := range readings {
+		text := fmt.Sprintf("%s = %.6g", r.Query, r.Value)
+		if r.Text != "" {
+			text += ": " + Printable(r.Text)
+		}
+		s = append(s, text)
+	}
+	return strings.Join(s, "; ")
 }
