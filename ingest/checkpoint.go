@@ -194,7 +194,7 @@ func (r *reader) resume(c *Checkpoint, parts []*part) error {
 			return errStale{"the checkpoint is damaged: " + err.Error()}
 		}
 	}
-	r.from, r.rep.Checkpoint = c, c
+	r.from, r.rep.Checkpoint, r.rep.Kept = c, c, c.Chunk
 	r.rep.Chunks, r.rep.Events, r.rep.Samples, r.rep.Evidence = int(c.Chunks), c.Events, c.Samples, c.Evidence
 	r.rep.FirstNS, r.rep.LastNS = c.FirstNS, c.LastNS
 	r.span = rowSpan{from: c.FirstNS, to: c.LastNS, known: c.Events+c.Samples > 0}

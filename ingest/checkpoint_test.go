@@ -73,7 +73,7 @@ func goesOn(t testing.TB, what string, old, now Input, o Options) bool {
 	if a, b := fmt.Sprint(rep.Checkpoint), fmt.Sprint(whole.Checkpoint); a != b {
 		t.Errorf("%s: the checkpoint is %s, want %s", what, a, b)
 	}
-	rep.NewBytes, rep.Note, rep.Checkpoint, whole.Checkpoint = whole.NewBytes, "", nil, nil
+	rep.NewBytes, rep.Note, rep.Kept, rep.Checkpoint, whole.Checkpoint = whole.NewBytes, "", 0, nil, nil
 	if fmt.Sprintf("%+v", rep) != fmt.Sprintf("%+v", whole) {
 		t.Errorf("%s: the report is\n%+v\nwant\n%+v", what, rep, whole)
 	}

@@ -42,6 +42,7 @@ type Report struct {
 	Clock ClockReport `json:"clock"` // of its stamps; empty if it was not read to its end
 
 	Note       string      `json:"note,omitempty"` // why the reading did not go on from Input.Resume
+	Kept       int64       `json:"-"`              // the first chunk that was read now; 0 if the reading began at the start
 	Checkpoint *Checkpoint `json:"-"`              // the last; nil without Input.Checkpoints, or of one chunk
 }
 

@@ -75,6 +75,12 @@ type LineDecoder interface {
 	Line(line []byte, out *Out)
 }
 
+// What a decoder keeps is saved with a checkpoint, field by field, hidden ones too,
+// and loaded into a newly opened decoder (state.go): plain data, no channels, no
+// interfaces, no pointers into other values. Loaded numbers that are indices or
+// bounds get a CheckState (StateChecker). TestResume in ingest/formats holds each
+// format to it.
+
 // LinesDecoder decodes lines in their order. Fates may be given later (a
 // queued I/O becomes an event when it completes): End settles what is open.
 // The names of out start anew with each chunk: what a decoder keeps from line

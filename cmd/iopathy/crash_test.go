@@ -81,7 +81,7 @@ func readState(dir string) (lakeState, error) {
 			return err
 		}
 		switch {
-		case strings.HasSuffix(rel, ".parquet"):
+		case strings.HasSuffix(rel, ".parquet"), strings.HasPrefix(rel, "checkpoints"+string(filepath.Separator)) && strings.HasSuffix(rel, ".state"):
 			s.Parts[rel] = fmt.Sprintf("%x", sha256.Sum256(data))
 		case filepath.Ext(rel) == ".json":
 			var m map[string]any

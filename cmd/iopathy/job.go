@@ -116,6 +116,9 @@ func (a *app) ingest(ctx context.Context, job *local.Job, sources []string) (*lo
 		a.say("iopathy: %s", plain(w))
 	}
 	for _, r := range in.Reports {
+		if r.Note != "" {
+			a.say("iopathy: %s: %s", r.Path, r.Note)
+		}
 		switch {
 		case r.Problem != "":
 			a.say("iopathy: %s: %s", r.Path, r.Problem)

@@ -43,7 +43,7 @@ func inputOf(s sample, data []byte) ingest.Input {
 
 // account is what a report tells of an input, but for what was read now.
 func account(r ingest.Report) string {
-	r.NewBytes, r.Checkpoint = 0, nil
+	r.NewBytes, r.Kept, r.Checkpoint = 0, 0, nil
 	return fmt.Sprintf("%+v", r)
 }
 

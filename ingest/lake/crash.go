@@ -40,7 +40,7 @@ func (l *Lock) End(run string) error {
 
 // Sweep removes what a crash left in the lake, and says how many files that
 // were: half-written ones, parts that wait to take another's place, and parts
-// that a run had begun to write and no manifest names. Other files that no
+// and checkpoints that a run had begun to write and no manifest names. Other files that no
 // manifest names are somebody's, and stay. The lock is what makes it safe:
 // nobody else writes.
 func (l *Lock) Sweep() (removed int, err error) {
@@ -58,6 +58,9 @@ func (l *Lock) Sweep() (removed int, err error) {
 			return 0, err
 		}
 		named = names(all)
+		if removed, err = l.PruneCheckpoints(all); err != nil {
+			return removed, err
+		}
 	}
 	err = filepath.WalkDir(l.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -40,6 +40,7 @@ type Input struct {
 	Format          string              `json:"format"`
 	Bytes           int64               `json:"bytes"`
 	CompressedBytes int64               `json:"compressed_bytes"`
+	NewBytes        int64               `json:"new_bytes"` // of Bytes, those that this run decoded
 	Chunks          int64               `json:"chunks"`
 	FirstNS         int64               `json:"first_ns"` // earliest start
 	LastNS          int64               `json:"last_ns"`  // latest completion
@@ -49,6 +50,8 @@ type Input struct {
 	Below           map[string][]string `json:"below,omitempty"` // devices that carry the I/O of others, as files beside the input tell
 	Clock           json.RawMessage     `json:"clock,omitempty"` // how its stamps became times
 	Parts           []Part              `json:"parts"`
+	Checkpoint      *CheckpointFile     `json:"checkpoint,omitempty"` // where its reading goes on when it has grown
+	Note            string              `json:"note,omitempty"`       // why its reading did not go on there
 }
 
 // WriteManifest writes m as the manifest of its run. A run that has one keeps

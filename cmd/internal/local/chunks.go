@@ -21,6 +21,8 @@ type chunkWriter struct {
 	rejects []ingest.Reject
 	cols    []ingest.Column
 	ticks   int64 // histograms of latencies
+
+	checkpoint *lake.CheckpointFile // where the reading of the input goes on
 }
 
 func (w *chunkWriter) write(c *ingest.Chunk) error {

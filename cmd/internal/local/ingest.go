@@ -33,6 +33,8 @@ type Account struct {
 	Unpaired   map[string]int64 `json:"unpaired"`
 	Duplicates int64            `json:"duplicates"` // lines of inputs that were read before
 	Parts      int64            `json:"parts"`
+	Bytes      int64            `json:"bytes"`     // of the inputs, decompressed
+	NewBytes   int64            `json:"new_bytes"` // of these, decoded by this run: what the lake did not hold
 }
 
 // Ingested is the outcome of Ingest.
@@ -53,7 +55,8 @@ func (i *Ingested) Useful() bool { return len(i.IDs) > 0 }
 const largeInput = 8 << 20
 
 // Ingest reads the sources into the lake. Inputs that the lake holds already,
-// and copies of one another, are read once; a grown input replaces its parts.
+// and copies of one another, are read once; of a grown input what lies behind its
+// final chunks replaces its last part.
 // When it fails the lake is as it was before.
 func (j *Job) Ingest(ctx context.Context, sources []string, stdin io.Reader) (*Ingested, error) {
 	return j.ingest(ctx, sources, stdin, nil)
@@ -113,7 +116,7 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	}()
 	live := liveParts(manifests)
 	out := &Ingested{Skips: skips, Warnings: warnings, Reports: make([]ingest.Report, len(inputs))}
-	writers, err := j.read(ctx, inputs, claims, beside, live, mend, out)
+	writers, err := j.read(ctx, lock, inputs, claims, beside, live, mend, out)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +147,7 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	if err := manifest.Commit(); err != nil {
 		return nil, err
 	}
-	return out, errors.Join(j.remove(removed), lock.End(j.RunID))
+	return out, errors.Join(j.remove(removed), forget(lock, claims, writers), lock.End(j.RunID))
 }
 
 // begun lists the identities under which the inputs may be written.
@@ -176,7 +179,7 @@ func liveParts(manifests []lake.Manifest) map[string]map[string]lake.Part {
 
 // read reads all inputs, several at once, and writes their parts. Those that
 // will take the place of others wait until all inputs are read.
-func (j *Job) read(ctx context.Context, inputs []ingest.Input, claims []claim, beside besides, live map[string]map[string]lake.Part, mend *repair, out *Ingested) ([]*chunkWriter, error) {
+func (j *Job) read(ctx context.Context, lock *lake.Lock, inputs []ingest.Input, claims []claim, beside besides, live map[string]map[string]lake.Part, mend *repair, out *Ingested) ([]*chunkWriter, error) {
 	writers := make([]*chunkWriter, len(inputs))
 	var done atomic.Int64
 	var large sync.Mutex
@@ -193,7 +196,7 @@ func (j *Job) read(ctx context.Context, inputs []ingest.Input, claims []claim, b
 			if err := j.byMtime(gctx, &in); err != nil {
 				return err
 			}
-			rep, err := ingest.Read(gctx, in, j.Config.Ingest, j.workers(), w.write)
+			rep, err := j.readOne(gctx, in, &claims[i], w, mend)
 			if err != nil {
 				return err
 			}
@@ -202,6 +205,9 @@ func (j *Job) read(ctx context.Context, inputs []ingest.Input, claims []claim, b
 				if err := w.discard(); err != nil {
 					return err
 				}
+			}
+			if err := w.keep(lock, &rep, &claims[i]); err != nil {
+				return err
 			}
 			w.cols = nil
 			out.Reports[i], writers[i] = rep, w
@@ -216,7 +222,7 @@ func (j *Job) read(ctx context.Context, inputs []ingest.Input, claims []claim, b
 // before.
 func repeated(r *ingest.Report) {
 	r.Tally = ingest.Tally{Lines: r.Tally.Lines, Duplicate: r.Tally.Lines}
-	r.Events, r.Samples, r.Evidence = 0, 0, 0
+	r.Events, r.Samples, r.Evidence, r.NewBytes, r.Kept, r.Checkpoint = 0, 0, 0, 0, 0, nil
 }
 
 // superseded lists the parts of grown inputs that are no more.
@@ -275,6 +281,8 @@ func (j *Job) sum(out *Ingested) {
 		out.Events += r.Events
 		out.Samples += r.Samples
 		out.Evidence += r.Evidence
+		out.Bytes += r.Bytes
+		out.NewBytes += r.NewBytes
 	}
 	out.Inputs = int64(len(out.Reports))
 	out.Lines, out.EventLines, out.Merged, out.Notes, out.Duplicates = t.Lines, t.Event, t.Merged, t.Notes, t.Duplicate
@@ -340,6 +348,7 @@ func (j *Job) manifest(lock *lake.Lock, out *Ingested, claims []claim, writers [
 		m.Inputs = append(m.Inputs, lake.Input{
 			ID: r.ID, HeadBytes: head, SeenID: r.SeenID, SeenBytes: r.HeadBytes, Path: r.Path, Format: r.Format,
 			Bytes: r.Bytes, CompressedBytes: r.CompressedBytes, Chunks: int64(r.Chunks), Tally: tally, Parts: writers[i].parts,
+			NewBytes: r.NewBytes, Checkpoint: writers[i].checkpoint, Note: r.Note,
 			Problem: r.Problem, Torn: r.Torn != "", FirstNS: r.FirstNS, LastNS: r.LastNS,
 			Clock: clock,
 			Below: writers[i].below,

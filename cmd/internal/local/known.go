@@ -26,6 +26,7 @@ type claim struct {
 	id        string // identity under which it stands in the lake
 	headBytes int    // that this identity was taken from
 	grown     bool   // it continues old: its parts take the place of those
+	same      bool   // it is old, to the last byte: it need not be read
 }
 
 // recognise finds what the inputs are: copies of one another or of what the
@@ -127,6 +128,7 @@ func (j *Job) settle(inputs []ingest.Input, claims []claim, members []int) {
 	copyOf := func(m int) {
 		inputs[m].Duplicate = true
 		claims[m].id, claims[m].headBytes = id, headBytes
+		claims[m].same = known && sizes[m] == old.Bytes
 	}
 	claims[lead].id, claims[lead].headBytes = id, headBytes
 	if known && sizes[lead] >= 0 && sizes[lead] <= old.Bytes {

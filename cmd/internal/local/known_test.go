@@ -150,7 +150,7 @@ func (s *shelf) holds(what string, want map[string]int) {
 		s.t.Errorf("%s: the lake holds %v, want %v", what, got, want)
 	}
 	err = filepath.WalkDir(s.lake, func(path string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && !named[path] && !strings.HasPrefix(path, filepath.Join(s.lake, "runs")) && d.Name() != ".lock" {
+		if err == nil && !d.IsDir() && !named[path] && !strings.HasPrefix(path, filepath.Join(s.lake, "runs")) && !strings.HasPrefix(path, filepath.Join(s.lake, "checkpoints")) && d.Name() != ".lock" {
 			s.t.Errorf("%s: %s lies there", what, path)
 		}
 		return err
