@@ -40,3 +40,24 @@ func TestNFSSamples(t *testing.T) {
 		}
 	}
 }
+
+// Figures as they stand in the file (hpe-OST0000.job_stats.yaml): 35 jobs, those of
+// job 24.
+func TestLustreSample(t *testing.T) {
+	s := sample{path: "hpe-OST0000.job_stats.yaml", data: sharedFile(t, "samples", "lustre", "hpe-OST0000.job_stats.yaml"), o: ingest.DefaultOptions()}
+	got, devices := map[string]float64{}, map[string]bool{}
+	rep := read(t, s, 1, func(c *ingest.Chunk) {
+		for _, e := range c.Evidence {
+			device := c.Names.String(e.Device)
+			if devices[device] = true; device == "hpe-OST0000/24" {
+				got[c.Names.String(e.Name)] = e.Value
+			}
+		}
+	}).rep
+	if rep.Format != "lustre-jobstats" || len(devices) != 35 || rep.Tally.Rejected() > 0 {
+		t.Errorf("%q, %d devices, %v", rep.Format, len(devices), rep.Tally.Rejects)
+	}
+	if got["counter.writes"] != 64575 || got["counter.write_bytes"] != 215147593728 || got["counter.reads"] != 0 || got["lustre_metadata_ops"] != 1 {
+		t.Errorf("job 24: %v", got)
+	}
+}
