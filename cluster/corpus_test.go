@@ -244,15 +244,7 @@ func TestShippedModel(t *testing.T) {
 // inventory. Signatures and rules were made with these recordings in view; the
 // figures are a floor that no change may fall through, not a forecast.
 func TestAccuracy(t *testing.T) {
-	rec, r := readRecording(t), shippedRules(t)
-	data, err := os.ReadFile("../configs/model.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	shipped := &cluster.Model{}
-	if err := json.Unmarshal(data, shipped); err != nil {
-		t.Fatal(err)
-	}
+	rec, r, shipped := readRecording(t), shippedRules(t), shippedModel(t)
 	check := func(what string, keep func(model string) bool, inv reduce.Inventory, force string, o cluster.Options, f1, alarm float64) {
 		t.Helper()
 		var ws []features.Window

@@ -59,9 +59,10 @@ func trustworthiness(rows []float64, d int, at [][2]float64, k int) float64 {
 	return 1 - penalty*2/(float64(n*k)*float64(2*n-3*k-1))
 }
 
-// The oracle is scikit-learn 1.9.1 on the same rows (testdata/map_peer.py): its
-// trustworthiness, 15 neighbours, of the first two coordinates and of its TSNE's
-// map, seed 0. Blobs stay apart, and our map keeps neighbours about as well.
+// The oracles are scikit-learn 1.9.1 (trustworthiness, 15 neighbours, of the
+// first two coordinates) and umap-learn 0.5.12 (of its map of the same rows, 200
+// epochs, the best of three seeds): testdata/map_peer.py. Blobs stay apart, and
+// our map keeps neighbours about as well.
 func TestMapKeepsNeighbours(t *testing.T) {
 	const n, d, k = 400, 12, 15
 	rows := mapBlobs(n)
@@ -74,10 +75,10 @@ func TestMapKeepsNeighbours(t *testing.T) {
 	}
 	o := DefaultMapOptions()
 	at := Map(rows, d, o)
-	if got, peer := trustworthiness(rows, d, at, k), 0.9880663129973475; got < peer-0.01 {
-		t.Errorf("trustworthiness of the map %v, the peer's is %v", got, peer)
+	if got, peer := trustworthiness(rows, d, at, k), 0.9815106100795756; got < peer-0.005 {
+		t.Errorf("trustworthiness of the map %v, umap-learn's is %v", got, peer)
 	} else {
-		t.Logf("trustworthiness of the map %.4f, the peer's %.4f", got, peer)
+		t.Logf("trustworthiness of the map %.4f, umap-learn's %.4f", got, peer)
 	}
 	for i, near := range Nearest(at) { // the nearest on the map is of the same blob
 		if near%8 != i%8 {

@@ -1,0 +1,4 @@
+package cluster
+
+// AdjustedRand is for tests from without.
+var AdjustedRand = adjustedRand
