@@ -1,8 +1,10 @@
 package lake
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -76,11 +78,24 @@ func (f *newFile) abort() {
 // WriteFileAtomic gives the file at path the content data: a reader sees the
 // old content or the new, never a part. Missing directories are made.
 func WriteFileAtomic(path string, data []byte) error {
+	return WriteAtomic(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// WriteAtomic is WriteFileAtomic for a content that fill writes: it need not
+// stand in memory as a whole. When fill fails the file is as it was.
+func WriteAtomic(path string, fill func(io.Writer) error) error {
 	f, err := createFile(path)
 	if err != nil {
 		return err
 	}
-	if _, err := f.Write(data); err != nil {
+	w := bufio.NewWriterSize(f, 64<<10)
+	if err = fill(w); err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
 		f.abort()
 		return fmt.Errorf("lake: write %s: %w", path, err)
 	}

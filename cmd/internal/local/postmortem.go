@@ -602,7 +602,7 @@ func (j *Job) WritePostmortem(dir string, pm *reports.Postmortem) ([]string, err
 		make func(io.Writer, *reports.Postmortem) error
 	}{{"postmortem.html", reports.PostmortemHTML}, {"postmortem.json", reports.PostmortemJSON}} {
 		file := filepath.Join(dir, m.name)
-		if err := atomically(file, func(w io.Writer) error { return m.make(w, pm) }); err != nil {
+		if err := lake.WriteAtomic(file, func(w io.Writer) error { return m.make(w, pm) }); err != nil {
 			return files, err
 		}
 		files = append(files, file)

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -57,7 +56,7 @@ func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue clu
 			return files, err
 		}
 		path := filepath.Join(dir, m.name)
-		if err := atomically(path, func(w io.Writer) error { return m.make(w, input) }); err != nil {
+		if err := lake.WriteAtomic(path, func(w io.Writer) error { return m.make(w, input) }); err != nil {
 			return files, err
 		}
 		files = append(files, path)
@@ -70,15 +69,6 @@ func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue clu
 	files = append(files, path)
 	slices.Sort(files)
 	return files, nil
-}
-
-// atomically makes the file at path by fill: it appears when it is whole.
-func atomically(path string, fill func(io.Writer) error) error {
-	var b bytes.Buffer
-	if err := fill(&b); err != nil {
-		return err
-	}
-	return lake.WriteFileAtomic(path, b.Bytes())
 }
 
 func writeLabels(path string, input *reports.Input) error {

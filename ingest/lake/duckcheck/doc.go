@@ -4,5 +4,7 @@
 //
 //	cd ingest/lake/duckcheck && go test ./...
 //
-// With IOPATHY_LAKE=DIR they also open every part of that lake.
+// With IOPATHY_LAKE=DIR they also open every part of that lake. The program
+// ratios compares the two in CPU, memory and bytes; docs/PERFORMANCE.md tells
+// what came of it.
 package duckcheck
