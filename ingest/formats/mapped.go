@@ -244,8 +244,8 @@ type mappedRow struct {
 	intervalNS int64
 	name, text ingest.Name
 	timed      bool
-	values     [ingest.MaxMappedFacts]float64
-	known      uint64 // a bit for each of values
+	values     *[ingest.MaxMappedFacts]float64 // figures; nil for events, which have none
+	known      uint64                          // a bit for each of values
 }
 
 // begin readies a row.

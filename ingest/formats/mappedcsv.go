@@ -84,6 +84,9 @@ func (d *mappedCSV) Line(line []byte, out *ingest.Out) {
 		return
 	}
 	var r mappedRow
+	if d.record != ingest.RecordEvent {
+		r.values = new([ingest.MaxMappedFacts]float64) // on the stack
+	}
 	d.begin(&r, out)
 	reason := ""
 	if d.sep == ' ' {

@@ -55,6 +55,9 @@ func (d *mappedJSON) Line(line []byte, out *ingest.Out) {
 		return
 	}
 	s := mappedScan{d: d, b: b, out: out}
+	if d.record != ingest.RecordEvent {
+		s.row.values = new([ingest.MaxMappedFacts]float64)
+	}
 	d.begin(&s.row, out)
 	reason := s.object()
 	if reason == "" && s.i < len(b) {
