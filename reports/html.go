@@ -105,10 +105,11 @@ type pageJSON struct {
 	Course   []string           `json:"course"`
 	Relative bool               `json:"relative"`
 	Day      bool               `json:"day"`
+	Drill    bool               `json:"drill,omitempty"`
 }
 
 func pageData(f *facts, p *pageView, maps map[string]mapData) pageJSON {
-	return pageJSON{Maps: maps, Course: append([]string{}, p.Course.Head...), Relative: f.time.relative, Day: f.time.day}
+	return pageJSON{Maps: maps, Course: append([]string{}, p.Course.Head...), Relative: f.time.relative, Day: f.time.day, Drill: f.in.Drill}
 }
 
 // alphas are the opacities of a raster.

@@ -27,6 +27,7 @@ type Input struct {
 	Model     string // the model in words: its name, origin, date of its data
 	Seed      uint64
 	Budget    int    // episodes to list, the most costly first; 0 for all, the worst first
+	Drill     bool   // the page is served: a cell of the fleet map leads to the events of its window
 	Echarts   string // source of echarts; "" for the one that comes along
 }
 

@@ -80,7 +80,9 @@ type mapData struct {
 type mapDevice struct {
 	Name   string  `json:"name"`
 	Anchor string  `json:"anchor,omitempty"`
-	Origin float64 `json:"origin"` // ms
+	Origin float64 `json:"origin"`           // ms
+	Host   string  `json:"host,omitempty"`   // as the lake has it, where the page is served
+	Device string  `json:"device,omitempty"` //
 	Normal [3]int  `json:"normal"`
 }
 
@@ -133,10 +135,14 @@ func (f *facts) fleetMap(p *pageView, m *heatmap.Fleet) (chart, mapData) {
 	data := f.mapData(&m.Raster)
 	data.StartNS, data.StepNS, data.Merged, data.Aligned = float64(m.StartNS)/1e6, float64(m.StepNS)/1e6, m.Merged, m.Aligned
 	for _, d := range m.Devices {
-		data.Devices = append(data.Devices, mapDevice{
+		one := mapDevice{
 			Name: deviceLabel(d.Key), Anchor: f.anchor(f.index[d.Key]), Origin: float64(d.OriginNS) / 1e6,
 			Normal: [3]int{int(d.Normal[0]), int(d.Normal[1]), int(d.Normal[2])},
-		})
+		}
+		if f.in.Drill {
+			one.Host, one.Device = d.Host, d.Device
+		}
+		data.Devices = append(data.Devices, one)
 	}
 	for _, slug := range m.Pathologies {
 		data.Classes = append(data.Classes, mapClass{f.pathologyName(slug), f.colour(slug)})

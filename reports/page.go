@@ -63,6 +63,7 @@ type pageView struct {
 	Seed               uint64
 	Scale              string
 	HasSick            bool
+	Drill              bool // the page is served
 }
 
 type fact struct{ Name, Value, Note string }
@@ -124,7 +125,7 @@ func (f *facts) css(slug string) template.CSS { return template.CSS(f.colour(slu
 func newPage(f *facts) *pageView {
 	in := f.in
 	p := &pageView{
-		Title: in.Title, Headline: f.headline(), HasSick: f.verdicts[cluster.Sick] > 0,
+		Title: in.Title, Headline: f.headline(), HasSick: f.verdicts[cluster.Sick] > 0, Drill: in.Drill,
 		Date: f.time.full(f.last), DateMachine: f.time.machine(f.last),
 		Model: modelLine(in.Result), ModelShipped: in.Result.Model == "shipped",
 		Warnings: in.Result.Warnings, Problems: in.Ingest.Problems,

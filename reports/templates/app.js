@@ -255,8 +255,13 @@ var iopathy = (function () {
   }
   // pixelOf is the middle of a cell in page pixels of its plot.
   const pixelOf = (m, col, row) => charts[m.id].convertToPixel("grid", [col + 0.5, row + 0.5]);
-  function openDevice(m, row) {
+  function openDevice(m, row, col) {
     if (m.id !== "fleet") return;
+    if (data.drill) { // a served page: on to the window and its events
+      const d = m.devices[m.order[row]];
+      location.href = "/window?host=" + encodeURIComponent(d.host) + "&device=" + encodeURIComponent(d.device) + "&near=" + Math.round((d.origin + col * m.stepMS) * 1e3) + "000";
+      return;
+    }
     const anchor = m.devices[m.order[row]].anchor, at = anchor && $(anchor);
     if (at) { at.open = true; location.hash = anchor; }
   }
@@ -278,7 +283,7 @@ var iopathy = (function () {
       if (cell) showTip(m, cell[0], cell[1], e.offsetX, e.offsetY); else tip.hidden = true;
     });
     zr.on("globalout", () => { tip.hidden = true; });
-    zr.on("click", (e) => { const cell = cellAt(m, [e.offsetX, e.offsetY]); if (cell) openDevice(m, cell[1]); });
+    zr.on("click", (e) => { const cell = cellAt(m, [e.offsetX, e.offsetY]); if (cell) openDevice(m, cell[1], cell[0]); });
     charts[m.id].on("datazoom", () => requestAnimationFrame(() => crisp(m.id)));
     m.plot.addEventListener("keydown", (e) => {
       const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[e.key];
@@ -288,7 +293,7 @@ var iopathy = (function () {
         const p = pixelOf(m, m.at[0], m.at[1]);
         showTip(m, m.at[0], m.at[1], p[0], p[1]);
         e.preventDefault();
-      } else if (e.key === "Enter" && m.at) openDevice(m, m.at[1]);
+      } else if (e.key === "Enter" && m.at) openDevice(m, m.at[1], m.at[0]);
       else if (e.key === "Escape") tip.hidden = true;
       else if (e.key === "+" || e.key === "-") zoom(m, e.key === "+" ? "in" : "out");
     });

@@ -37,6 +37,7 @@ var rooms = map[string][]string{
 	"cmd/iopathy":            {"*"},
 	"cmd/internal/local":     {"*"},
 	"cmd/internal/score":     {},
+	"cmd/internal/serve":     {"*"},
 	"cmd/internal/floorplan": {},
 }
 

@@ -430,41 +430,50 @@ func (j *Job) foldIncident(manifests []lake.Manifest, k features.Key, kind inges
 	if err != nil {
 		return err
 	}
-	var rows ingest.EventRows
 	for _, s := range index.Streams(k.Device, incidentColumns) {
 		s.Pick(func(g lake.Group) bool { return touching(g, from, to) })
 		input := inputOf(s.Path)
-		for {
-			cols, _, err := s.Next()
-			if errors.Is(err, io.EOF) {
-				break
+		err := eachEvent(s, names, func(e *ingest.Event) {
+			if e.StartNS() >= to || e.TimeNS < from {
+				return
 			}
-			if err != nil {
-				return err
+			one.Rows++
+			own := e.LatencyNS < 0 || fits(e.Kind, kind)
+			switch {
+			case own && stands(e.TimeNS, input):
+				fold.Add(e, input)
+			case !own && e.Kind >= ingest.KindSyscall:
+				fold.AddCall(e) // what a caller measured of the same time
 			}
-			n, err := rows.Open(cols, names)
-			if err != nil {
-				s.Close()
-				return err
-			}
-			for i := range n {
-				var e ingest.Event
-				rows.Event(i, &e)
-				if e.StartNS() >= to || e.TimeNS < from {
-					continue
-				}
-				one.Rows++
-				own := e.LatencyNS < 0 || fits(e.Kind, kind)
-				switch {
-				case own && stands(e.TimeNS, input):
-					fold.Add(&e, input)
-				case !own && e.Kind >= ingest.KindSyscall:
-					fold.AddCall(&e) // what a caller measured of the same time
-				}
-			}
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// eachEvent gives the events of a stream to its end.
+func eachEvent(s *lake.Stream, names *ingest.Names, give func(*ingest.Event)) error {
+	var rows ingest.EventRows
+	for {
+		cols, _, err := s.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		n, err := rows.Open(cols, names)
+		if err != nil {
+			return errors.Join(err, s.Close())
+		}
+		for i := range n {
+			var e ingest.Event
+			rows.Event(i, &e)
+			give(&e)
+		}
+	}
 }
 
 // standing says which input stands for the device at a moment, where several
