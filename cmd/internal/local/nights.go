@@ -248,7 +248,7 @@ func (j *Job) eventsOf(w *features.Window, most int) ([]reports.SlowLine, int, e
 	for _, s := range index.Streams(w.Device, incidentColumns) {
 		s.Pick(func(g lake.Group) bool { return touching(g, w.StartNS, w.EndNS) })
 		in := sources[inputOf(s.Path)]
-		err := eachEvent(s, &names, func(e *ingest.Event) {
+		err := eventsIn(s, &names, func(e *ingest.Event) {
 			if e.TimeNS < w.StartNS || e.TimeNS >= w.EndNS {
 				return
 			}

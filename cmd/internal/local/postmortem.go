@@ -433,7 +433,7 @@ func (j *Job) foldIncident(manifests []lake.Manifest, k features.Key, kind inges
 	for _, s := range index.Streams(k.Device, incidentColumns) {
 		s.Pick(func(g lake.Group) bool { return touching(g, from, to) })
 		input := inputOf(s.Path)
-		err := eachEvent(s, names, func(e *ingest.Event) {
+		err := eventsIn(s, names, func(e *ingest.Event) {
 			if e.StartNS() >= to || e.TimeNS < from {
 				return
 			}
@@ -453,8 +453,8 @@ func (j *Job) foldIncident(manifests []lake.Manifest, k features.Key, kind inges
 	return nil
 }
 
-// eachEvent gives the events of a stream to its end.
-func eachEvent(s *lake.Stream, names *ingest.Names, give func(*ingest.Event)) error {
+// eventsIn gives the events of a stream to its end.
+func eventsIn(s *lake.Stream, names *ingest.Names, give func(*ingest.Event)) error {
 	var rows ingest.EventRows
 	for {
 		cols, _, err := s.Next()
