@@ -72,7 +72,7 @@ chance, and then the exit code is 3.`,
 				return err
 			}
 			if cmd.Flags().Changed("fail-above") && c.Alarm {
-				return failure{exitReached, fmt.Errorf("B is worse than A by more than %g %%", above)}
+				return failure{exitReached, fmt.Errorf("side B is worse than A by more than %g %%", above)}
 			}
 			return nil
 		},
