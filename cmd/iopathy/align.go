@@ -71,6 +71,9 @@ func (a *app) tellAlign(r *align.Result, nameA, nameB string) error {
 	if r.Sampled {
 		b.WriteString(" (of a sample by offset)")
 	}
+	if r.Beginning {
+		b.WriteString(" (of the beginnings of both)")
+	}
 	b.WriteString("\n")
 	for i, d := range r.Devices {
 		if i == 5 {
@@ -84,7 +87,11 @@ func (a *app) tellAlign(r *align.Result, nameA, nameB string) error {
 	if r.DriftPPB == 0 {
 		fmt.Fprintf(&b, "drift: none that shows (± %.3f ppm)\n", r.DriftError/1e3)
 	} else {
-		fmt.Fprintf(&b, "drift: b is slower by %.3f ± %.3f ppm; the offset is that at its time %s\n", float64(r.DriftPPB)/1e3, r.DriftError/1e3, local.Stamp(r.AtNS))
+		word := "slower"
+		if r.DriftPPB < 0 {
+			word = "faster"
+		}
+		fmt.Fprintf(&b, "drift: b is %s by %.3f ± %.3f ppm; the offset is that at its time %s\n", word, math.Abs(float64(r.DriftPPB))/1e3, r.DriftError/1e3, local.Stamp(r.AtNS))
 	}
 	for _, h := range r.Hops {
 		fmt.Fprintf(&b, "  %s to %s: mean %s ± %s, standard deviation %s, %d I/Os\n", h.From, h.To, span(h.MeanNS), span(h.ErrorNS), span(h.SDNS), h.IOs)

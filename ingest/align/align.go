@@ -1,6 +1,7 @@
 package align
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -19,8 +20,9 @@ type Result struct {
 	KindB        string       `json:"kind_b"`
 	SeenA        int64        `json:"ios_a"` // I/Os that each has seen
 	SeenB        int64        `json:"ios_b"`
-	Sampled      bool         `json:"sampled"` // not all of them were held against one another
-	Matched      int          `json:"matched"` // seen by both
+	Sampled      bool         `json:"sampled"`   // not all of them were held against one another
+	Beginning    bool         `json:"beginning"` // only the first of them were
+	Matched      int          `json:"matched"`   // seen by both
 	OffsetNS     int64        `json:"offset_ns"`
 	ErrorNS      int64        `json:"error_ns"`
 	SDNS         float64      `json:"sd_ns"` // standard deviation of the differences about them
@@ -54,11 +56,13 @@ func Estimate(sa, sb *Source) (*Result, error) {
 		A: sa.Name, B: sb.Name, KindA: sa.Kind.String(), KindB: sb.Kind.String(), SeenA: sa.Seen, SeenB: sb.Seen,
 		Sampled: sa.sampled() || sb.sampled(), ShiftsBytes: []int64{}, Hops: []Hop{},
 	}
-	if len(a) < MinMatches || len(b) < MinMatches {
-		return nil, fmt.Errorf("%w: %d and %d in all", ErrFew, len(a), len(b))
-	}
-	r.ResolutionA, r.ResolutionB = resolution(a), resolution(b)
 	found, l, err := r.find(sa, sb, a, b)
+	if err != nil && r.Sampled {
+		// What tells the I/Os apart is not what they are sampled by: the beginnings.
+		a, b = sorted(slices.Clone(sa.head)), sorted(slices.Clone(sb.head))
+		r.Sampled, r.Beginning = false, true
+		found, l, err = r.find(sa, sb, a, b)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +74,10 @@ func Estimate(sa, sb *Source) (*Result, error) {
 // find pairs the I/Os that both have seen: by their offsets; where these count from
 // elsewhere, by offsets moved; else by when they were alone.
 func (r *Result) find(sa, sb *Source, a, b []IO) ([]pair, line, error) {
+	if len(a) < MinMatches || len(b) < MinMatches {
+		return nil, line{}, fmt.Errorf("%w: %d and %d in all", ErrFew, len(a), len(b))
+	}
+	r.ResolutionA, r.ResolutionB = resolution(a), resolution(b)
 	tell := tells(sa, sb, a, b)
 	step := r.ResolutionA + r.ResolutionB
 	span := min(a[len(a)-1].stamp()-a[0].stamp(), b[len(b)-1].stamp()-b[0].stamp())
@@ -93,6 +101,9 @@ func (r *Result) find(sa, sb *Source, a, b []IO) ([]pair, line, error) {
 			}
 			r.ShiftsBytes = []int64{}
 		}
+	}
+	if r.Sampled {
+		return nil, line{}, cmp.Or(err, ErrFew)
 	}
 	r.ByTimesAlone, tell.offset = true, false
 	found, l, again := r.byTimes(sa, sb, a, b, &tell, step)

@@ -226,6 +226,21 @@ func TestSampled(t *testing.T) {
 	}
 }
 
+// TestBeginnings: where a sample by offset tells nothing, the first I/Os do.
+func TestBeginnings(t *testing.T) {
+	base := work(5, 10_000, 1<<20)
+	q := seen{kind: ingest.KindQ2C, device: "sda"}
+	for name, b := range map[string]seen{
+		"an app": {kind: ingest.KindApp, device: "f", clock: shifted(7e9), move: 1 << 30, inside: [2]int64{5_000, 8_000}},
+		"blind":  {kind: ingest.KindD2C, device: "sda", clock: shifted(7e9), unit: 1e6, blind: true},
+	} {
+		r, err := Estimate(q.source(base, 8000), b.source(base, 8000))
+		if err != nil || r.Sampled || !r.Beginning || r.ByTimesAlone != b.blind || r.Matched < 500 || max(r.OffsetNS-7e9, 7e9-r.OffsetNS) > r.ErrorNS {
+			t.Errorf("%s: got %+v, %v", name, r, err)
+		}
+	}
+}
+
 // TestHops holds the hops of a made-up stack against what it was made of.
 func TestHops(t *testing.T) {
 	base := work(6, 3000, 1<<16)

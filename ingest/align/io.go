@@ -56,7 +56,8 @@ type Source struct {
 
 	most   int
 	number map[string]uint32
-	limit  uint64 // hashes above it are dropped
+	limit  uint64 // hashes from it on are dropped
+	head   []IO   // the first, none left out
 }
 
 // NewSource is an empty source.
@@ -79,9 +80,6 @@ func (s *Source) Add(b *ingest.Batch) {
 		if e.SizeBytes >= 0 {
 			o.Size = e.SizeBytes
 		}
-		if s.sampled() && o.hash() > s.limit {
-			continue
-		}
 		switch {
 		case e.LatencyNS < 0:
 			o.Arrive = e.TimeNS
@@ -97,6 +95,12 @@ func (s *Source) Add(b *ingest.Batch) {
 			s.Kind = e.Kind
 		}
 		o.Device = s.device(b.Names.String(e.Device))
+		if len(s.head) < s.most/4 {
+			s.head = append(s.head, o)
+		}
+		if s.sampled() && o.hash() >= s.limit {
+			continue
+		}
 		s.IOs = append(s.IOs, o)
 		for len(s.IOs) > s.most {
 			s.halve()
@@ -125,7 +129,7 @@ func (s *Source) device(name string) uint32 {
 // halve keeps those of the I/Os whose hash is in the lower half.
 func (s *Source) halve() {
 	s.limit /= 2
-	s.IOs = slices.DeleteFunc(s.IOs, func(o IO) bool { return o.hash() > s.limit })
+	s.IOs = slices.DeleteFunc(s.IOs, func(o IO) bool { return o.hash() >= s.limit })
 }
 
 // hash is of what both sources tell alike; it must not differ between runs.
@@ -142,8 +146,12 @@ func (o *IO) hash() uint64 {
 func (s *Source) settle(limit uint64) []IO {
 	ios := slices.Clone(s.IOs)
 	if limit < s.limit {
-		ios = slices.DeleteFunc(ios, func(o IO) bool { return o.hash() > limit })
+		ios = slices.DeleteFunc(ios, func(o IO) bool { return o.hash() >= limit })
 	}
+	return sorted(ios)
+}
+
+func sorted(ios []IO) []IO {
 	slices.SortFunc(ios, func(a, b IO) int {
 		return cmp.Or(cmp.Compare(a.stamp(), b.stamp()), cmp.Compare(a.first(), b.first()), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Size, b.Size), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Device, b.Device))
 	})
