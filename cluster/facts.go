@@ -40,6 +40,8 @@ var standing = [...]features.Query{
 	askBytesMax: {Kind: features.EvidenceLatest, Name: "bytes_per_s_limit"},
 	askIOPSMax:  {Kind: features.EvidenceLatest, Name: "iops_limit"},
 	askQueueMax: {Kind: features.EvidenceLatest, Name: "queue_limit"},
+	askReadMax:  {Kind: features.EvidenceLatest, Name: "read_bytes_per_s_limit"},
+	askWriteMax: {Kind: features.EvidenceLatest, Name: "write_bytes_per_s_limit"},
 }
 
 const (
@@ -48,6 +50,8 @@ const (
 	askBytesMax
 	askIOPSMax
 	askQueueMax
+	askReadMax
+	askWriteMax
 )
 
 // limitOf is what the inventory tells, or else the evidence.
@@ -59,6 +63,25 @@ func limitOf(p *reduce.Point, known float64, query int) float64 {
 		return r.Value
 	}
 	return math.NaN()
+}
+
+// bytesLimitShare is how much of the limit of bytes is used: of the one of both
+// directions, else of the fuller one of reads and writes.
+func bytesLimitShare(p *reduce.Point) float64 {
+	c := &p.Window.Context
+	if share := c[features.CtxBytesPerS] / limitOf(p, p.Device.BytesPerSLimit, askBytesMax); !math.IsNaN(share) {
+		return share
+	}
+	written := c[features.CtxBytesPerS] * c[features.CtxWriteBytesShare]
+	reads := (c[features.CtxBytesPerS] - written) / limitOf(p, 0, askReadMax)
+	writes := written / limitOf(p, 0, askWriteMax)
+	switch {
+	case math.IsNaN(reads):
+		return writes
+	case math.IsNaN(writes):
+		return reads
+	}
+	return max(reads, writes)
 }
 
 // log10 of a latency in ms over the expected one.
@@ -88,7 +111,7 @@ var relative = []Fact{
 		return limitOf(p, p.Device.LinkBytesPerS, askLink) / limitOf(p, 0, askCapable)
 	}},
 	{Name: "bytes_limit_share", Unit: "1", Doc: "bytes_per_s over the limit of bytes: inventory's bytes_per_s_limit, else a cgroup's io.max", query: askBytesMax + 1, of: func(p *reduce.Point) float64 {
-		return p.Window.Context[features.CtxBytesPerS] / limitOf(p, p.Device.BytesPerSLimit, askBytesMax)
+		return bytesLimitShare(p)
 	}},
 	{Name: "iops_limit_share", Unit: "1", Doc: "iops over the limit of requests: inventory's iops_limit, else a cgroup's io.max", query: askIOPSMax + 1, of: func(p *reduce.Point) float64 {
 		return p.Window.Context[features.CtxIOPS] / limitOf(p, p.Device.IOPSLimit, askIOPSMax)

@@ -161,6 +161,9 @@ func TestLimits(t *testing.T) {
 	check("bytes_limit_share", reduce.Device{BytesPerSLimit: 1.5e9}, nil, "1")
 	check("bytes_limit_share", reduce.Device{}, []features.Reading{{Query: askBytesMax, Value: 3e9}}, "0.5")
 	check("bytes_limit_share", reduce.Device{}, []features.Reading{{Query: askBytesMax, Value: 0}}, "NaN")
+	// All is read (write_bytes_share 0): a limit of writes is not used.
+	check("bytes_limit_share", reduce.Device{}, []features.Reading{{Query: askReadMax, Value: 2e9}, {Query: askWriteMax, Value: 1e6}}, "0.75")
+	check("bytes_limit_share", reduce.Device{}, []features.Reading{{Query: askWriteMax, Value: 1e6}}, "0")
 	check("iops_limit_share", reduce.Device{IOPSLimit: 6000}, nil, "0.5")
 	check("queue_limit_share", reduce.Device{QueueLimit: 32}, nil, "1")
 	check("queue_limit_share", reduce.Device{}, nil, "NaN")

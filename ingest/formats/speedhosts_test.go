@@ -20,6 +20,9 @@ func speedHosts() []speedLog {
 			w.f("{\"cpu\": \"all\", \"usr\": %.2f, \"nice\": 0.00, \"sys\": %.2f, \"iowait\": %.2f, \"idle\": %.2f},\n", share(w), share(w), share(w), share(w))
 			w.f("{\"cpu\": \"0\", \"usr\": %.2f, \"nice\": 0.00, \"sys\": %.2f, \"iowait\": %.2f, \"idle\": %.2f}\n]\n},\n", share(w), share(w), share(w), share(w))
 		}},
+		{format: CgroupIOMax, part: func(w *logText, i int) {
+			w.f("# %d\n8:%d rbps=%d wbps=max riops=%d wiops=max\n", 1_700_000_000+i, w.n(16), 1<<20+w.n(1<<30), 1+w.n(9999))
+		}},
 		{format: ProcVmstat, part: func(w *logText, i int) {
 			w.f("# %d\nnr_free_pages %d\nnr_dirty %d\nnr_writeback %d\npgpgin %d\npgpgout %d\npgfault %d\npgmajfault %d\n",
 				1_700_000_000+i, w.n(1<<24), w.n(1<<20), w.n(1<<14), 4334000+i*w.n(1000), 1<<33+i, 1<<40+i, 1<<20+i)
