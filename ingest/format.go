@@ -75,6 +75,14 @@ type LineDecoder interface {
 	Line(line []byte, out *Out)
 }
 
+// RunDecoder is a LineDecoder that also takes runs of usual lines at once: those at
+// the start of data, whole lines, up to the first that it leaves to Line. It
+// must do with each what Line would, moves out.Position and out.Lineno from line to
+// line, and says how many bytes it took.
+type RunDecoder interface {
+	Run(data []byte, out *Out) (took int)
+}
+
 // What a decoder keeps is saved with a checkpoint, field by field, hidden ones too,
 // and loaded into a newly opened decoder (state.go): plain data, no channels, no
 // interfaces, no pointers into other values. Loaded numbers that are indices or

@@ -17,18 +17,25 @@ type pair struct {
 	a, b Name
 }
 
-func (n *Names) pair(text uint64) *pair { return &n.pairs[text*0x9e3779b97f4a7c15>>56] }
+// pairOf gives the place of a text: the one that has it, else that of another.
+func (n *Names) pairOf(text uint64) *pair {
+	k := text * 0x9e3779b97f4a7c15 >> 56
+	if p := &n.pairs[k]; p.text == text || p.text == 0 {
+		return p
+	}
+	return &n.pairs[k^1]
+}
 
 // Pair gives the two names that a decoder kept for a text, such as those of host
 // and device for the two cells of them. The text is up to seven bytes and
 // their number, as one number that is not 0; ok is false if it is not kept.
 func (n *Names) Pair(text uint64) (a, b Name, ok bool) {
-	p := n.pair(text)
+	p := n.pairOf(text)
 	return p.a, p.b, p.text == text
 }
 
 // KeepPair keeps the names of a text for Pair; others may push them out.
-func (n *Names) KeepPair(text uint64, a, b Name) { *n.pair(text) = pair{text, a, b} }
+func (n *Names) KeepPair(text uint64, a, b Name) { *n.pairOf(text) = pair{text, a, b} }
 
 // slot spreads names by a few of their bytes. It is quick, and no more than a
 // hint: the map settles what it can't, and hostile names can't make that slow.

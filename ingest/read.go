@@ -378,7 +378,19 @@ func decode(dec LineDecoder, b *block, out *Out) {
 	}
 	data, pos, lineno := b.data, b.pos, b.line
 	nul := bytes.IndexByte(data, 0) >= 0
+	run, _ := dec.(RunDecoder)
+	if nul || pos == 0 {
+		run = nil
+	}
 	for len(data) > 0 {
+		if run != nil {
+			out.Position, out.Lineno = pos, lineno
+			took := run.Run(data, out)
+			data, pos, lineno = data[took:], out.Position, out.Lineno
+			if len(data) == 0 {
+				return
+			}
+		}
 		line, took := data, len(data)
 		if nl := bytes.IndexByte(data, '\n'); nl >= 0 {
 			line, took = data[:nl], nl+1

@@ -71,9 +71,6 @@ func (d msr) Line(line []byte, out *ingest.Out) {
 		out.Note()
 		return
 	}
-	if d.quick(line, out) {
-		return
-	}
 	if reason := d.event(line, out); reason != "" {
 		if fold(line, msrHeader) {
 			out.Note()
@@ -171,35 +168,49 @@ const (
 	msrWrite       = 0x2c6574697257 // "Write,"
 )
 
-// quick adds the event of a line as nearly all are, with eight bytes of it at a
-// time. It takes no line that event does not take in the same way; false leaves
-// it to that.
-func (d msr) quick(line []byte, out *ingest.Out) bool {
-	n := len(line)
-	if n < msrStampDigits+1+3 || n+24 > cap(line) {
-		return false
+// msrRoom is how many bytes must stand behind the start of a line that is read at
+// once: more than it has, and eight that are loaded beyond.
+const msrRoom = 128
+
+// Run implements ingest.RunDecoder.
+func (d msr) Run(data []byte, out *ingest.Out) (took int) {
+	for len(data)-took >= msrRoom {
+		n := d.quick(data[took:], out)
+		if n == 0 {
+			return took
+		}
+		took += n
+		out.Position += int64(n)
+		out.Lineno++
 	}
-	b := line[:n+24] // what stands behind the line is loaded and never taken
+	return took
+}
+
+// quick adds the event of the line at the start of b, if it is as nearly all are,
+// with eight bytes of it at a time, and gives its length with its end. It takes
+// no line that event does not take in the same way; 0 leaves it to that.
+func (d msr) quick(b []byte, out *ingest.Out) int {
+	b = b[:msrRoom]
 	x := binary.LittleEndian.Uint64(b) ^ bytes8x30
 	y := binary.LittleEndian.Uint64(b[8:]) ^ bytes8x30
 	tail := uint64(b[16]-'0')*10 + uint64(b[17]-'0')
 	if leading(x) < 8 || leading(y) < 8 || b[16]-'0' > 9 || b[17]-'0' > 9 || b[18] != ',' {
-		return false
+		return 0
 	}
 	stamp := int64((joined(x, 8)*1e8+joined(y, 8))*100 + tail)
 	if stamp < msrEpoch || stamp > msrLast {
-		return false
+		return 0
 	}
 	x = binary.LittleEndian.Uint64(b[19:])
 	commas := eights(x, bytes8x2c)
 	commas &= commas - 1 // the second
 	k := bits.TrailingZeros64(commas | 1<<8)
 	if k == 8 {
-		return false
+		return 0
 	}
 	host, device, ok := out.Names.Pair(x&(1<<(8*uint(k))-1) | uint64(k)<<56)
 	if !ok {
-		return false
+		return 0
 	}
 	i := 19 + k + 1
 	x = binary.LittleEndian.Uint64(b[i:])
@@ -211,26 +222,23 @@ func (d msr) quick(line []byte, out *ingest.Out) bool {
 		i += 6
 		op = ingest.OpWrite
 	default:
-		return false
-	}
-	if i >= n {
-		return false
+		return 0
 	}
 	offset, end := scanDigits(b, i)
-	if end == i || end >= n || b[end] != ',' || offset < 0 {
-		return false
+	if end == i || end > msrRoom-24 || b[end] != ',' || offset < 0 {
+		return 0
 	}
 	i = end + 1
 	x = binary.LittleEndian.Uint64(b[i:]) ^ bytes8x30
 	k = leading(x)
-	if i += k + 1; k == 0 || k == 8 || i > n || b[i-1] != ',' {
-		return false
+	if i += k + 1; k == 0 || k == 8 || b[i-1] != ',' {
+		return 0
 	}
 	size := int64(joined(x, k))
 	x = binary.LittleEndian.Uint64(b[i:]) ^ bytes8x30
-	k = n - i
-	if k < 1 || k > 8 || leading(x) < k || offset > math.MaxInt64-size {
-		return false
+	k = leading(x)
+	if k == 0 || k == 8 || b[i+k] != '\n' || offset > math.MaxInt64-size {
+		return 0
 	}
 	latency := int64(joined(x, k)) * 100
 	e := nextEvent(out)
@@ -240,5 +248,5 @@ func (d msr) quick(line []byte, out *ingest.Out) bool {
 	e.Host, e.Device, e.Comm, e.File, e.Cgroup = host, device, 0, 0, 0
 	e.Op, e.Flags, e.Kind = op, 0, ingest.KindQ2C
 	out.Tally.Event++
-	return true
+	return i + k + 1
 }
