@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iopathy/iopathy/cmd/internal/local"
+	"github.com/iopathy/iopathy/reports"
 )
 
 func (a *app) ingestCmd() *cobra.Command {
@@ -162,10 +163,15 @@ func (a *app) labelCmd() *cobra.Command {
 }
 
 func (a *app) reportCmd() *cobra.Command {
+	schema := false
 	cmd := &cobra.Command{
 		Use: "report --lake DIR --out DIR", Short: "Write the report of what the lake holds", GroupID: "stage", Args: cobra.NoArgs,
 		Example: "  iopathy report --lake lake/ --out report/",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if schema {
+				_, err := a.stdout.Write(reports.Schema())
+				return err
+			}
 			if a.config.Out == "" {
 				return usage("say where the report goes: --out DIR")
 			}
@@ -194,6 +200,7 @@ func (a *app) reportCmd() *cobra.Command {
 			return a.verdictCode(d, nil)
 		},
 	}
+	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of report.json and do nothing else")
 	cmd.Flags().BoolVar(&a.force, "force", false, "put the report into a directory that holds other things")
 	return cmd
 }
