@@ -92,7 +92,7 @@ func counted(s *ingest.Sample) int64 {
 // shake, too, a window has the best of what a shift by an eighth of an interval
 // more or less makes of it.
 func (c *Counters) Seen(r *Recording, o Options) map[int64]float64 {
-	if r.Count == nil || !r.Rank.sees() {
+	if !r.Count.tells(o.WindowNS) || !r.Rank.sees() {
 		return nil
 	}
 	in := c.inside(merged(r.Spans, o.TickNS))

@@ -198,13 +198,13 @@ func (c *chooser) order(all []candidate, from, to int64) {
 	counts := make([]int64, len(all))
 	most := int64(0)
 	for i := range all {
-		if r := &c.recs[all[i].index]; r.Rank.sees() && r.Count != nil {
+		if r := &c.recs[all[i].index]; r.Rank.sees() && r.Count.tells(c.o.WindowNS) {
 			counts[i], _ = r.Count.Between(from, to)
 			most = max(most, counts[i])
 		}
 	}
 	for i := range all {
-		if r := &c.recs[all[i].index]; most >= fewRequests && r.Rank.sees() && r.Count != nil {
+		if r := &c.recs[all[i].index]; most >= fewRequests && r.Rank.sees() && r.Count.tells(c.o.WindowNS) {
 			all[i].share *= float64(counts[i]) / float64(most)
 		}
 	}

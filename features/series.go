@@ -36,6 +36,9 @@ func seriesBin(span int64, o Options) int64 {
 	return bin
 }
 
+// tells says that the bins are fine enough to tell of a window.
+func (s *Series) tells(windowNS int64) bool { return s != nil && s.binNS <= windowNS }
+
 // Add counts requests that complete at a time, and their bytes; times outside
 // the series are not counted. Nothing is added once it was read.
 func (s *Series) Add(timeNS, requests, bytes int64) {

@@ -180,6 +180,12 @@ func TestOneSource(t *testing.T) {
 	same(t, "together", together, alone)
 	same(t, "in another order, by one worker", describe(t, 1, map[string]string{"a.biosnoop": snoop, "0.diskstats": stats, "z.blkparse": trace, "partitions": partitionList}), alone)
 
+	// Another trace, whose clock is decades off, takes nothing from them.
+	far := describe(t, 2, map[string]string{"x.blkparse": trace, "b.csv": strings.ReplaceAll(asEvents("sda", all), "\n1700000", "\n100"), "c.diskstats": stats, "partitions": partitionList})
+	if n, cover := far.requests("sda"); n != 2*workIOs || !reflect.DeepEqual(cover, []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}) {
+		t.Errorf("with one from 1970: %d requests, coverage %v", n, cover)
+	}
+
 	// What is told of them.
 	sources, err := together.job.deviceSources()
 	if err != nil || len(sources) != 1 || len(sources[0].Recordings) != 3 {

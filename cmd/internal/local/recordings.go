@@ -282,13 +282,12 @@ func (t *deviceTask) excerpt(id string, from, to int64, most int) (out []ingest.
 
 // count fills the series of the recordings.
 func (t *deviceTask) count(o features.Options, recs []recording, of map[string]int) error {
-	from, to := int64(math.MaxInt64), int64(math.MinInt64)
 	for i := range recs {
+		// Its own span: clocks may lie decades apart.
+		from, to := int64(math.MaxInt64), int64(math.MinInt64)
 		for _, s := range recs[i].Spans {
 			from, to = min(from, s.FromNS), max(to, s.ToNS)
 		}
-	}
-	for i := range recs {
 		recs[i].Count = features.NewSeries(from, to, o)
 	}
 	for _, s := range t.events.Streams(t.key.Device, []string{"time_ns", "op", "size_bytes"}) {
