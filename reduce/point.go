@@ -12,6 +12,7 @@ type Device struct {
 	IOPSLimit      float64
 	QueueLimit     float64 // requests that it takes at once
 	NUMANode       string  // a number, or "" unknown
+	Version        string  // of firmware, kernel or framework, as people call it; "" unknown
 }
 
 // Inventory maps devices to what is known of them; it may be nil.

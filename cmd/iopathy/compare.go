@@ -29,7 +29,8 @@ and an effect size. A and B are
   a part of a lake                   report/@host=h07  report/@yesterday..today
   a part of the lake of --lake       host=h07 host=h08, or 2026-11-01..2026-11-08
 
-with @ before host=GLOB, device=GLOB and FROM..TO, in any number with commas.
+with @ before host=GLOB, device=GLOB, model=GLOB, version=GLOB (the last two by the
+inventory) and FROM..TO, in any number with commas.
 Devices that both sides have are held against themselves (two spans, versions or
 lakes); where there are none, or with --unpaired, they are a sample of theirs.
 
@@ -45,20 +46,20 @@ chance, and then the exit code is 3.`,
 				return usage("--fail-above: a percentage from 0 on is needed")
 			}
 			var sides [2]compare.Side
-			hosts := [2]string{}
+			others := [2]string{} // devices: by host, model, version
 			for i, arg := range args {
 				sel, err := local.ParseSelection(arg)
 				if err != nil {
 					return failure{exitUsage, err}
 				}
-				hosts[i] = sel.Host
+				others[i] = sel.Host + "\x00" + sel.Model + "\x00" + sel.Version
 				if sides[i], err = a.side(cmd.Context(), sel); err != nil {
 					return err
 				}
 			}
 			o := compare.DefaultOptions()
 			o.Seed, o.Above = a.config.Seed, above/100
-			o.Unpaired = unpaired || hosts[0] != hosts[1]
+			o.Unpaired = unpaired || others[0] != others[1]
 			c, err := compare.Compare(sides[0], sides[1], o)
 			if err != nil {
 				return err
@@ -96,8 +97,12 @@ func (a *app) side(ctx context.Context, sel local.Selection) (compare.Side, erro
 			return compare.Side{}, err
 		}
 	}
+	inv, err := local.ReadInventory(a.config.Inventory)
+	if err != nil {
+		return compare.Side{}, failure{exitUsage, err}
+	}
 	if at := local.LakeOf(dir); at != "" {
-		side, err := a.job(at).Side(sel, times)
+		side, err := a.job(at).Side(sel, times, inv)
 		if err != nil {
 			err = failure{exitUsage, err}
 		}
@@ -105,10 +110,6 @@ func (a *app) side(ctx context.Context, sel local.Selection) (compare.Side, erro
 	}
 	if sel.Where == "" {
 		return compare.Side{}, usage("%s is no lake", dir)
-	}
-	inv, err := local.ReadInventory(a.config.Inventory)
-	if err != nil {
-		return compare.Side{}, failure{exitUsage, err}
 	}
 	_, rules, err := a.catalogue()
 	if err != nil {
@@ -138,7 +139,7 @@ func (a *app) side(ctx context.Context, sel local.Selection) (compare.Side, erro
 	if err := job.StoreDiagnosis(d); err != nil {
 		return compare.Side{}, err
 	}
-	return job.Side(sel, times)
+	return job.Side(sel, times, inv)
 }
 
 // devicesShown is how many devices the text lists.

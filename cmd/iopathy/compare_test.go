@@ -22,7 +22,7 @@ func TestHealthyHalvesRaiseNoAlarm(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	in(t, exitFine, "run", corpusDir+"/runs", "--inventory", corpusDir+"/inventory.csv", "--window", "10s", "--tick", "100ms", "--out", out, "--quiet")
 	job := &local.Job{Config: configs.Default(), Lake: filepath.Join(out, "lake")}
-	side, err := job.Side(local.Selection{}, local.Times{})
+	side, err := job.Side(local.Selection{}, local.Times{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

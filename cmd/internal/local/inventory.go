@@ -17,9 +17,10 @@ import (
 )
 
 // ReadInventory reads a CSV with the header host,device,model,rotational, and
-// maybe link_bytes_per_s, bytes_per_s_limit, iops_limit, queue_limit and
-// numa_node (in any order; other columns are ignored). rotational is 1, 0 or
-// empty, the others are numbers above 0 (numa_node from 0 on) or empty. Errors
+// maybe link_bytes_per_s, bytes_per_s_limit, iops_limit, queue_limit, numa_node
+// and version (in any order; other columns are ignored). rotational is 1, 0 or
+// empty, version any text, the others are numbers above 0 (numa_node from 0 on)
+// or empty. Errors
 // name file and line.
 func ReadInventory(path string) (reduce.Inventory, error) {
 	if path == "" {
@@ -104,6 +105,7 @@ func limits(d *reduce.Device, row []string, col func(string) int) error {
 		}
 		d.NUMANode = strconv.FormatUint(n, 10)
 	}
+	d.Version = cell("version")
 	return nil
 }
 
@@ -120,6 +122,7 @@ type knownDevice struct {
 	IOPSLimit      float64 `json:"iops_limit,omitempty"`
 	QueueLimit     float64 `json:"queue_limit,omitempty"`
 	NUMANode       string  `json:"numa_node,omitempty"`
+	Version        string  `json:"version,omitempty"`
 }
 
 // knownDevices is the part of an inventory that speaks of the windows, by host
@@ -134,7 +137,7 @@ func knownDevices(inv reduce.Inventory, windows []features.Window) []knownDevice
 			continue
 		}
 		seen[k] = true
-		rows = append(rows, knownDevice{k.Host, k.Device, d.Model, d.Rotational, d.LinkBytesPerS, d.BytesPerSLimit, d.IOPSLimit, d.QueueLimit, d.NUMANode})
+		rows = append(rows, knownDevice{k.Host, k.Device, d.Model, d.Rotational, d.LinkBytesPerS, d.BytesPerSLimit, d.IOPSLimit, d.QueueLimit, d.NUMANode, d.Version})
 	}
 	slices.SortFunc(rows, func(a, b knownDevice) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Device, b.Device))
@@ -147,7 +150,7 @@ func inventoryOf(rows []knownDevice) reduce.Inventory {
 	for _, r := range rows {
 		inv[features.Key{Host: r.Host, Device: r.Device}] = reduce.Device{
 			Model: r.Model, Rotational: r.Rotational,
-			LinkBytesPerS: r.LinkBytesPerS, BytesPerSLimit: r.BytesPerSLimit, IOPSLimit: r.IOPSLimit, QueueLimit: r.QueueLimit, NUMANode: r.NUMANode,
+			LinkBytesPerS: r.LinkBytesPerS, BytesPerSLimit: r.BytesPerSLimit, IOPSLimit: r.IOPSLimit, QueueLimit: r.QueueLimit, NUMANode: r.NUMANode, Version: r.Version,
 		}
 	}
 	return inv

@@ -8,23 +8,30 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cluster/compare"
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest/lake"
+	"github.com/iopathy/iopathy/reduce"
 )
 
 // Selection is some windows of a lake or of a log: WHERE[@KEY=VALUE,...], or
-// without WHERE the KEY=VALUE alone. The keys are host and device (globs) and
-// a span FROM..TO without a key.
+// without WHERE the KEY=VALUE alone. The keys are host, device, model and
+// version (globs; the last two by the inventory), and a span FROM..TO without a key.
 type Selection struct {
 	Text         string // as it was written
 	Where        string // lake, output directory or log; empty is the lake of the job
 	Host, Device string // globs; empty is all
+	Model        string // glob, by the inventory; empty is all
+	Version      string // glob, by the inventory; empty is all
 	Span         string // FROM..TO; empty is all
 }
+
+// selectors are the keys of a selection that have a value.
+var selectors = []string{"host", "device", "model", "version"}
 
 // ParseSelection reads a selection.
 func ParseSelection(s string) (Selection, error) {
@@ -32,7 +39,7 @@ func ParseSelection(s string) (Selection, error) {
 	where, keys, found := cutLast(s, "@")
 	if !found {
 		where, keys = s, ""
-		if _, err := os.Stat(s); err != nil && (strings.Contains(s, "..") || strings.HasPrefix(s, "host=") || strings.HasPrefix(s, "device=")) {
+		if _, err := os.Stat(s); err != nil && (strings.Contains(s, "..") || slices.ContainsFunc(selectors, func(k string) bool { return strings.HasPrefix(s, k+"=") })) {
 			where, keys = "", s
 		}
 	}
@@ -50,11 +57,15 @@ func ParseSelection(s string) (Selection, error) {
 			sel.Host = value
 		case eq && name == "device":
 			sel.Device = value
+		case eq && name == "model":
+			sel.Model = value
+		case eq && name == "version":
+			sel.Version = value
 		default:
-			return sel, fmt.Errorf("%q: %q is none of host=H, device=D, FROM..TO", s, part)
+			return sel, fmt.Errorf("%q: %q is none of host=H, device=D, model=M, version=V, FROM..TO", s, part)
 		}
 	}
-	for _, glob := range []string{sel.Host, sel.Device} {
+	for _, glob := range []string{sel.Host, sel.Device, sel.Model, sel.Version} {
 		if _, err := path.Match(glob, ""); err != nil {
 			return sel, fmt.Errorf("%q: %q is no pattern", s, glob)
 		}
@@ -84,7 +95,7 @@ func LakeOf(dir string) string {
 
 // Side takes the selected windows of the job's lake, with their labels where
 // the lake has them.
-func (j *Job) Side(sel Selection, times Times) (compare.Side, error) {
+func (j *Job) Side(sel Selection, times Times, inv reduce.Inventory) (compare.Side, error) {
 	side := compare.Side{Name: sel.Text}
 	windows, err := j.Windows()
 	if err != nil {
@@ -110,10 +121,18 @@ func (j *Job) Side(sel Selection, times Times) (compare.Side, error) {
 		ok, _ := path.Match(glob, name) // the pattern was checked
 		return glob == "" || ok
 	}
+	if inv == nil && (sel.Model != "" || sel.Version != "") {
+		if inv, err = j.inventoryOfModel(); err != nil {
+			return side, err
+		}
+	}
 	told := true
 	for i := range windows {
 		w := &windows[i]
 		if !matches(sel.Host, w.Host) || !matches(sel.Device, w.Device) || w.StartNS < from || w.EndNS > to {
+			continue
+		}
+		if d := inv[w.Key]; !matches(sel.Model, d.Model) || !matches(sel.Version, d.Version) {
 			continue
 		}
 		side.Windows = append(side.Windows, *w)
@@ -187,4 +206,22 @@ func readLabels(file string, into map[labelKey]compare.Label) error {
 			into[k] = compare.Label{Verdict: cluster.Verdict(text["verdict"][i]), Pathology: text["pathology"][i]}
 		}
 	}
+}
+
+// inventoryOfModel is what the lake's model was told of the devices.
+func (j *Job) inventoryOfModel() (reduce.Inventory, error) {
+	models, err := readModels(filepath.Join(j.Lake, filepath.FromSlash(lake.ModelPath(modelFile))))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	inv := reduce.Inventory{}
+	for _, m := range models {
+		for k, d := range inventoryOf(m.Devices) {
+			inv[k] = d
+		}
+	}
+	return inv, nil
 }
