@@ -287,7 +287,7 @@ func WindowPage(w io.Writer, d *WindowDetail) error {
 	for i := range d.Twins {
 		tw := &d.Twins[i]
 		full := newMoments(tw.StartNS, tw.EndNS)
-		v.Twins = append(v.Twins, twinView{fmt.Sprintf("%.2f", tw.Distance), deviceLabel(tw.Key), WindowLink(tw.Host, tw.Device, tw.StartNS), full.full(tw.StartNS), f.verdictName(&tw.Diagnosis), fmt.Sprintf("%.1f", tw.Severity), tw.RootCause, f.css(tw.Pathology)})
+		v.Twins = append(v.Twins, twinView{fmt.Sprintf("%.2f", tw.Distance), deviceLabel(tw.Key), WindowLink(tw.Host, tw.Device, tw.StartNS), full.full(tw.StartNS), f.verdictName(&tw.Diagnosis), fmt.Sprintf("%.1f", tw.Severity), label(tw.RootCause), f.css(tw.Pathology)})
 	}
 	out := &sink{w: w}
 	out.template(t, "window.html", v)
@@ -310,7 +310,7 @@ func DevicePage(w io.Writer, k features.Key, sick []cluster.Diagnosis, catalogue
 		}
 		s := &sick[i]
 		full := newMoments(s.StartNS, s.EndNS)
-		v.Twins = append(v.Twins, twinView{Device: deviceLabel(s.Key), Link: WindowLink(s.Host, s.Device, s.StartNS), When: full.full(s.StartNS), Name: f.verdictName(s), Severity: fmt.Sprintf("%.1f", s.Severity), Cause: s.RootCause, Colour: f.css(s.Pathology)})
+		v.Twins = append(v.Twins, twinView{Device: deviceLabel(s.Key), Link: WindowLink(s.Host, s.Device, s.StartNS), When: full.full(s.StartNS), Name: f.verdictName(s), Severity: fmt.Sprintf("%.1f", s.Severity), Cause: label(s.RootCause), Colour: f.css(s.Pathology)})
 	}
 	out := &sink{w: w}
 	out.template(t, "device.html", v)
