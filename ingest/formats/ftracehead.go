@@ -117,8 +117,8 @@ func reportHead(line []byte, h *tpHead) (rest []byte) {
 			end--
 		}
 		flags := bytes.LastIndexByte(line[:end], ' ') + 1
-		if flags >= end || line[flags]-'0' > 9 || end-flags > 12 || !ftraceTask(line[:flags], h) {
-			return nil
+		if flags >= end || line[flags]-'0' > 9 || line[end-1]-'0' <= 9 && !bytes.ContainsAny(line[flags:end], ".dnN") || end-flags > 12 || !ftraceTask(line[:flags], h) {
+			return nil // a number without flags is a pid, as perf script writes it
 		}
 		h.timeNS = ns
 		for n++; n < len(line) && line[n] == ' '; n++ {
