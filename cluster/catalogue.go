@@ -16,11 +16,23 @@ type Pathology struct {
 	Colour    string             `yaml:"colour" json:"colour"`       // #RRGGBB
 	Signature map[string]float64 `yaml:"signature" json:"signature"` // feature name to expected z direction
 	WarmUpS   float64            `yaml:"warm_up_s" json:"warm_up_s"` // how long the symptom needs to show; windows of the same load before it belong to it
+	Tells     []Tell             `yaml:"tells" json:"tells"`         // what says how bad it is, the deciding facts first
 	Requires  []Requirement      `yaml:"requires" json:"requires"`   // without any of them a window can't have it
 	Evidence  []Rule             `yaml:"evidence" json:"evidence"`
 	Causes    []RootCause        `yaml:"causes" json:"causes"`
 	Advice    []string           `yaml:"advice" json:"advice"` // ranked, testable
 }
+
+// Tell is a fact that tells how bad a pathology is: the number for the verdict.
+type Tell struct {
+	Fact string  `yaml:"fact" json:"fact"` // of features.ContextTable, or LatencyOverNormal
+	From float64 `yaml:"from" json:"from"` // below it the fact is not worth telling
+	Says string  `yaml:"says" json:"says"` // in words, {} is the value
+}
+
+// LatencyOverNormal is the mean latency over what is normal at that load
+// (feature latency_load_residual without its logarithm), as a fact to tell.
+const LatencyOverNormal = "latency_over_normal"
 
 // Rule is an expression over features, context and evidence that confirms
 // (Weight > 0) or vetoes (Weight < 0) its pathology for a window.

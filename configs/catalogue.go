@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -184,6 +185,11 @@ func checkCatalogue(name string, at []int, c cluster.Catalogue) error {
 			}
 			seen[r.ID] = true
 		}
+		for _, t := range p.Tells {
+			if !isFact(t.Fact) || strings.Count(t.Says, "{}") != 1 {
+				complain(i, "tells %q: want a fact of a window and words with one {}", t.Fact)
+			}
+		}
 		for _, r := range p.Requires {
 			if r.When == "" || r.Says == "" {
 				complain(i, "requirement %q: want an expression and words", r.Says)
@@ -205,6 +211,19 @@ func featureIndex(name string) int {
 		}
 	}
 	return -1
+}
+
+// isFact knows what an entry may tell of a window.
+func isFact(name string) bool {
+	if name == cluster.LatencyOverNormal {
+		return true
+	}
+	for _, f := range features.ContextTable {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 func dot(a, b map[string]float64) float64 {

@@ -64,6 +64,13 @@ func TestCatalogueErrorsNameFileAndLine(t *testing.T) {
 	check(entry+strings.NewReplacer("id: 1", "id: 2", "slug: slow", "slug: other", "112233", "445566").Replace(second), "signature points where that of slow does (line 2)")
 	check(strings.Replace(entry, "latency_load_residual", "latency_lod", 1), `c.yaml:2: slow: signature: no feature is called "latency_lod"`)
 	check(strings.Replace(entry, "#112233", "red", 1), `colour "red"`)
+	tells := func(fact, says string) string {
+		return strings.Replace(entry, "    advice:", "    tells: [{fact: "+fact+", from: 1, says: \""+says+"\"}]\n    advice:", 1)
+	}
+	check(tells("iops", "{} requests a second"), "")
+	check(tells("latency_over_normal", "{} times its normal latency"), "")
+	check(tells("iopses", "{} requests a second"), `tells "iopses"`)
+	check(tells("iops", "many requests"), `words with one {}`)
 	check(strings.Replace(entry, "advice", "advise", 1), "line 10: field advise not found")
 	check("pathologies: []\n", "no pathologies")
 	check("", "no pathologies")

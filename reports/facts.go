@@ -28,7 +28,8 @@ type facts struct {
 	sickSeconds  float64
 	delayedBytes float64
 	quality      quality
-	groups       []group // of the scatter
+	groups       []group          // of the scatter
+	byGroup      map[string][]int // healthy windows by group of normals, once asked for
 	listed       []cluster.Episode
 	leftOut      int // episodes beyond the budget
 }

@@ -275,10 +275,13 @@ func (f *facts) alarm(d *device) alarm {
 		}
 	}
 	a := alarm{Anchor: f.anchor(d), Device: deviceLabel(d.Key), Level: e.Level, Colour: f.css(e.Pathology),
-		Text:     fmt.Sprintf("%s %s, episode severity %.1f", strings.ToLower(f.pathologyName(e.Pathology)), when, e.Severity),
+		Text:     fmt.Sprintf("%s %s, severity %.1f", strings.ToLower(f.pathologyName(e.Pathology)), when, e.Severity),
 		Evidence: labels(e.Evidence, 2)}
 	if e.Pathology == cluster.Unrecognised {
-		a.Text = "sick in a way no catalogue entry fits " + when + fmt.Sprintf(", episode severity %.1f", e.Severity)
+		a.Text = "sick in a way no catalogue entry fits " + when + fmt.Sprintf(", severity %.1f", e.Severity)
+	}
+	for _, t := range f.tells(d, &e) {
+		a.Text += ", " + t
 	}
 	if len(e.Causes) > 0 && e.Causes[0].Votes > 0 {
 		a.Text += "; likely cause: " + lowerFirst(sentence(e.Causes[0].Name)) + " (" + percent(e.Causes[0].Share) + " of votes)"

@@ -110,6 +110,7 @@ type (
 		SickSeconds  number        `json:"sick_seconds"`
 		DelayedBytes number        `json:"delayed_bytes"`
 		Causes       []jsonCause   `json:"causes"`
+		Tells        []string      `json:"tells"` // the facts that tell how bad it is, in words
 		Evidence     []string      `json:"evidence"`
 		Readings     []jsonReading `json:"readings"` // of the logs beside the I/O
 	}
@@ -186,7 +187,7 @@ func JSON(w io.Writer, in *Input) error {
 	for _, e := range f.listed {
 		doc.Episodes = append(doc.Episodes, jsonEpisode{
 			e.Host, e.Device, e.FromNS, e.ToNS, e.Pathology, e.ClassID, e.Windows, number(e.Severity), e.Level,
-			number(e.Confidence), number(e.SickSeconds), number(e.DelayedBytes), jsonCauses(e.Causes), list(e.Evidence), jsonReadings(e.Readings),
+			number(e.Confidence), number(e.SickSeconds), number(e.DelayedBytes), jsonCauses(e.Causes), list(f.tells(f.index[e.Key], &e)), list(e.Evidence), jsonReadings(e.Readings),
 		})
 	}
 	for _, c := range in.Result.Classes {

@@ -70,7 +70,10 @@ func (f *facts) section(d *device) sectionView {
 	if r.Pathology == cluster.Unrecognised && r.Nearest != "" {
 		s.Worst.Nearest = f.pathologyName(r.Nearest)
 	}
-	for _, e := range d.episodes {
+	for i, e := range d.episodes {
+		if i == 0 {
+			s.Evidence = append(f.tells(d, &e), s.Evidence...)
+		}
 		s.Episodes = append(s.Episodes, f.episode(e))
 		s.Readings = f.readings(s.Readings, e.Readings)
 		if len(s.Evidence) == 0 {
@@ -153,18 +156,7 @@ func worstFacts(w *features.Window) []fact {
 		if v != v {
 			continue
 		}
-		text := three(v)
-		switch t.Unit {
-		case "B/s":
-			text = volume(v) + "/s"
-		case "B":
-			text = volume(v)
-		case "0..1":
-			text = percent(v)
-		case "ms", "s":
-			text += " " + t.Unit
-		}
-		out = append(out, fact{Name: t.Doc, Value: text})
+		out = append(out, fact{Name: t.Doc, Value: inUnit(t.Name, v)})
 	}
 	return out
 }

@@ -43,6 +43,7 @@ func madeCatalogue() cluster.Catalogue {
 	for i, l := range illnesses {
 		c.Pathologies = append(c.Pathologies, cluster.Pathology{
 			ID: i + 1, Slug: l.slug, Name: l.name, Symptom: l.symptom, Colour: l.colour,
+			Tells:  []cluster.Tell{{Fact: "mean_depth", From: 4, Says: "{} requests are in flight on average"}, {Fact: "latency_over_normal", From: 1.15, Says: "a request takes {} times its normal latency"}},
 			Advice: []string{"Look at the processes that queue most on this device in the sick windows.", "Repeat the load at half the depth; the latency should fall in proportion if this is the cause."},
 		})
 	}
