@@ -98,6 +98,20 @@ func (m *Model) outcomes(points []reduce.Point, truth []string, r *Rules, o Opti
 // calibrateGates takes the gates from healthy windows, within bounds: few
 // healthy windows that lean to a pathology say little about it.
 func calibrateGates(points []reduce.Point, truth []string, r *Rules, o Options) []Gate {
+	gates := make([]Gate, len(r.entries))
+	for e, p := range leaning(points, truth, r, o) {
+		g := defaultGate
+		if len(p) > 0 {
+			g = min(max(quantile(p, gateQuantile), defaultGate), highestGate)
+		}
+		gates[e] = Gate{Pathology: r.entries[e].Slug, Projection: round(g, 4)}
+	}
+	return gates
+}
+
+// leaning gives the projections of the healthy windows on the pathology that
+// each leans to, by entry, ascending.
+func leaning(points []reduce.Point, truth []string, r *Rules, o Options) [][]float64 {
 	looks := newJudge(r, nil, o).looks(points)
 	projections := make([][]float64, len(r.entries))
 	for i := range looks {
@@ -105,14 +119,13 @@ func calibrateGates(points []reduce.Point, truth []string, r *Rules, o Options) 
 			projections[l.lean] = append(projections[l.lean], l.projection[l.lean])
 		}
 	}
-	gates := make([]Gate, len(r.entries))
-	for e, p := range projections {
+	for _, p := range projections {
 		slices.Sort(p)
-		g := defaultGate
-		if len(p) > 0 {
-			g = min(max(p[int(gateQuantile*float64(len(p)-1)+0.5)], defaultGate), highestGate)
-		}
-		gates[e] = Gate{Pathology: r.entries[e].Slug, Projection: round(g, 4)}
 	}
-	return gates
+	return projections
+}
+
+// quantile is the value at a share of ascending values, the nearest one.
+func quantile(sorted []float64, share float64) float64 {
+	return sorted[int(share*float64(len(sorted)-1)+0.5)]
 }

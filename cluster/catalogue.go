@@ -15,6 +15,7 @@ type Pathology struct {
 	Symptom   string             `yaml:"symptom" json:"symptom"`
 	Colour    string             `yaml:"colour" json:"colour"`       // #RRGGBB
 	Signature map[string]float64 `yaml:"signature" json:"signature"` // feature name to expected z direction
+	Gate      float64            `yaml:"gate" json:"gate,omitempty"` // projection, in healthy scales, beyond which a window is sick; 0 is that of the model
 	WarmUpS   float64            `yaml:"warm_up_s" json:"warm_up_s"` // how long the symptom needs to show; windows of the same load before it belong to it
 	Tells     []Tell             `yaml:"tells" json:"tells"`         // what says how bad it is, the deciding facts first
 	Requires  []Requirement      `yaml:"requires" json:"requires"`   // without any of them a window can't have it

@@ -53,7 +53,8 @@ type Prototype struct {
 // calibration undercuts.
 const defaultGate = 1.6
 
-// gates gives the gate of each entry of the rules.
+// gates gives the gate of each entry of the rules: that of its catalogue, or
+// else of the model.
 func (m *Model) gates(r *Rules) []float64 {
 	g := make([]float64, len(r.entries))
 	for i := range g {
@@ -64,6 +65,11 @@ func (m *Model) gates(r *Rules) []float64 {
 			if i := r.index(x.Pathology); i >= 0 {
 				g[i] = x.Projection
 			}
+		}
+	}
+	for i := range g {
+		if own := r.entries[i].Gate; own > 0 {
+			g[i] = own
 		}
 	}
 	return g

@@ -127,9 +127,6 @@ func item(n *yaml.Node, i int) *yaml.Node {
 var colour = regexp.MustCompile(`^#[0-9A-Fa-f]{6}$`)
 var slug = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
-// parallel is the cosine above which two signatures can't be told apart.
-const parallel = 0.98
-
 func checkCatalogue(name string, at []int, c cluster.Catalogue) error {
 	var bad []error
 	line := func(i int) int {
@@ -170,11 +167,14 @@ func checkCatalogue(name string, at []int, c cluster.Catalogue) error {
 				complain(i, "signature: no feature is called %q", f)
 			}
 		}
+		if !(p.Gate >= 0 && p.Gate <= cluster.HighestGate) {
+			complain(i, "gate %v is not between 0 and %v healthy scales", p.Gate, cluster.HighestGate)
+		}
 		if norm(p.Signature) == 0 {
 			complain(i, "signature is zero")
 		}
 		for j := range i {
-			if cosine(p.Signature, c.Pathologies[j].Signature) > parallel {
+			if cosine(p.Signature, c.Pathologies[j].Signature) > cluster.Parallel {
 				complain(i, "signature points where that of %s does (line %d)", c.Pathologies[j].Slug, line(j))
 			}
 		}

@@ -6,17 +6,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/cmd/internal/score"
 )
@@ -100,9 +100,9 @@ func (s *sides) score(said []score.Said) *score.Measures {
 
 // truth reads both sides.
 func (a *app) truth(ctx context.Context, labels, truth string) (*sides, error) {
-	info, err := os.Stat(truth)
+	corpus, err := corpusOf(truth)
 	if err != nil {
-		return nil, failure{exitUsage, fmt.Errorf("truth: %w", err)}
+		return nil, err
 	}
 	catalogue, _, err := a.catalogue()
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *app) truth(ctx context.Context, labels, truth string) (*sides, error) {
 	for _, p := range catalogue.Pathologies {
 		slugs = append(slugs, p.Slug)
 	}
-	if info.IsDir() {
+	if corpus != "" {
 		said, window, err := openLabels(labels, func(score.Key) bool { return true })
 		if err != nil {
 			return nil, err
@@ -120,7 +120,7 @@ func (a *app) truth(ctx context.Context, labels, truth string) (*sides, error) {
 		if window == 0 {
 			return nil, fmt.Errorf("labels: %s: no window", labels)
 		}
-		devices, err := readCorpus(ctx, truth, window, a.config.Workers)
+		devices, err := readCorpus(ctx, corpus, window, a.config.Workers)
 		if err != nil {
 			return nil, err
 		}
@@ -129,14 +129,9 @@ func (a *app) truth(ctx context.Context, labels, truth string) (*sides, error) {
 		}
 		return &sides{said, devices, slugs, window}, nil
 	}
-	f, err := os.Open(truth)
+	devices, err := readFaults(truth)
 	if err != nil {
-		return nil, failure{exitUsage, fmt.Errorf("truth: %w", err)}
-	}
-	defer f.Close()
-	devices, err := score.ReadFaults(f)
-	if err != nil {
-		return nil, failure{exitUsage, fmt.Errorf("truth: %s: %w", truth, err)}
+		return nil, err
 	}
 	if err := knownLabels(truth, devices, slugs); err != nil {
 		return nil, err
@@ -161,6 +156,43 @@ func (a *app) truth(ctx context.Context, labels, truth string) (*sides, error) {
 	}
 	slugs = slices.DeleteFunc(slugs, func(s string) bool { return !occurs[s] })
 	return &sides{said, devices, slugs, window}, nil
+}
+
+// corpusOf is the directory of the corpus that a truth is, or whose labels.csv
+// it is: one that names runs, not devices. "" is a plain table of faults.
+func corpusOf(truth string) (string, error) {
+	info, err := os.Stat(truth)
+	if err != nil {
+		return "", failure{exitUsage, fmt.Errorf("truth: %w", err)}
+	}
+	if info.IsDir() {
+		return truth, nil
+	}
+	f, err := os.Open(truth)
+	if err != nil {
+		return "", failure{exitUsage, fmt.Errorf("truth: %w", err)}
+	}
+	defer f.Close()
+	head, _, _ := bufio.NewReader(io.LimitReader(f, 4096)).ReadLine() // what can't be read is no corpus
+	columns := strings.Split(string(head), ",")
+	if slices.Contains(columns, "run") && !slices.Contains(columns, "host") {
+		return filepath.Dir(truth), nil
+	}
+	return "", nil
+}
+
+// readFaults reads a plain table of faults.
+func readFaults(path string) ([]score.Device, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, failure{exitUsage, fmt.Errorf("truth: %w", err)}
+	}
+	defer f.Close()
+	devices, err := score.ReadFaults(f)
+	if err != nil {
+		return nil, failure{exitUsage, fmt.Errorf("truth: %s: %w", path, err)}
+	}
+	return devices, nil
 }
 
 // knownLabels checks that the truth speaks of what the catalogue has.
@@ -274,15 +306,7 @@ func (a *app) shuffled(truth *sides) (*score.Measures, error) {
 	}
 	var said []score.Said
 	for i := range d.Result.Diagnoses {
-		g := &d.Result.Diagnoses[i]
-		w := score.Said{
-			Key: score.Key{Host: g.Host, Device: g.Device}, StartNS: g.StartNS, EndNS: g.EndNS,
-			Verdict: string(g.Verdict), Pathology: g.Pathology, Severity: g.Severity, Confidence: g.Confidence,
-		}
-		if g.ClassID != 0 && g.Verdict == cluster.Sick {
-			w.ClassID = strconv.Itoa(g.ClassID)
-		}
-		said = append(said, w)
+		said = append(said, local.Said(&d.Result.Diagnoses[i]))
 	}
 	return truth.score(said), nil
 }

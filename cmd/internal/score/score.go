@@ -170,6 +170,10 @@ func word(w *Said) string {
 	return w.Verdict
 }
 
+// At is the truth of a window from one time to another, a label or healthy,
+// and whether the window counts.
+func (d *Device) At(fromNS, toNS int64) (label string, counts bool) { return d.at(fromNS, toNS) }
+
 // at is the truth of a window, and whether the window counts.
 func (d *Device) at(from, to int64) (label string, counts bool) {
 	label, touched := "", false
