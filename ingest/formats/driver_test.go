@@ -366,14 +366,30 @@ func check(t testing.TB, c *ingest.Chunk) {
 // fates that sum, the same again the second time and in other chunks.
 // With -fuzzminimizetime 1x: goroutines make coverage waver, and minimizing
 // would take all the time.
+//
+// IOPATHY_FUZZ_FORMATS, names with commas between, keeps to some formats; all
+// other numbers then stand for these, too.
 func FuzzFormats(f *testing.F) {
 	formats := ingest.Formats()
+	number := func(name string) int {
+		return slices.IndexFunc(formats, func(f ingest.Format) bool { return f.Name == name })
+	}
+	only := strings.FieldsFunc(os.Getenv("IOPATHY_FUZZ_FORMATS"), func(r rune) bool { return r == ',' })
+	for _, name := range only {
+		if number(name) < 0 {
+			f.Fatalf("IOPATHY_FUZZ_FORMATS: no format %q", name)
+		}
+	}
 	for _, s := range shelf(f) {
-		own := slices.IndexFunc(formats, func(f ingest.Format) bool { return f.Name == s.format.Name })
-		f.Add(uint8(own), s.data)
+		if len(only) == 0 || slices.Contains(only, s.format.Name) {
+			f.Add(uint8(number(s.format.Name)), s.data)
+		}
 	}
 	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
 		format := formats[int(which)%len(formats)]
+		if len(only) > 0 && !slices.Contains(only, format.Name) {
+			format = formats[number(only[int(which)%len(only)])]
+		}
 		s := sample{format: format, path: "fuzz.log", data: data}
 		s.o.Format, s.o.StartNS = format.Name, 1_700_000_000e9
 		one := read(t, s, 1, nil)

@@ -23,7 +23,7 @@ import (
 // lines of a lat log are events; those of slat, bw and iops logs are notes; those
 // of a clat log are notes too unless the format was forced (jobs with
 // disable_lat=1 leave clat logs only). Averaged lines (log_avg_msec: bs is 0)
-// are notes.
+// are notes: a mean is no I/O. Averaged bw and iops logs are those of FioRates.
 var FioLog = ingest.Register(ingest.Format{
 	Name: "fio-log",
 	Doc:  "fio per-I/O logs (write_lat_log), all column layouts",
@@ -32,7 +32,7 @@ var FioLog = ingest.Register(ingest.Format{
 		"(ns is taken unless 16 or more lines without priority all stay below 1000); format=fio-log to read clat logs or a log whose name tells no kind",
 	Clock: ingest.BaseRelative,
 	Lacks: "host, process, queue depth, error; the device is the log's prefix (fio:PREFIX), the offset is that in the file, times have 1 ms; " +
-		"averaged lines and bw, iops and histogram logs are notes",
+		"averaged lines are notes (fio-rates reads averaged bw and iops logs), and so are bw, iops and histogram logs",
 	Sniff: sniffFio,
 	Line:  openFio,
 })
@@ -60,10 +60,22 @@ var fioWords = []struct {
 	{"clat", fioClat}, {"slat", fioSlat}, {"lat", fioLat}, {"iops", fioIOPS}, {"bw", fioBW},
 }
 
-// fioName takes a path apart: kind and prefix of prefix_KIND.JOB.log. Any
-// non-letter bounds the kind's word; the last such word counts.
+// fioName takes a path apart: kind and prefix of prefix_KIND.JOB.log.
 func fioName(path string) (fioKind, string) {
 	base := filepath.Base(path)
+	kind, at, _ := fioWordOf(base)
+	if kind != fioUnknown {
+		return kind, strings.TrimRight(base[:at], "_-.")
+	}
+	for _, suffix := range []string{".gz", ".zst", ".xz", ".bz2", ".log", ".txt"} {
+		base = strings.TrimSuffix(base, suffix)
+	}
+	return fioUnknown, base
+}
+
+// fioWordOf finds the word that tells the kind in a log's name, and where it
+// begins. Any non-letter bounds it; the last such word counts.
+func fioWordOf(base string) (kind fioKind, at int, word string) {
 	for i := len(base) - 1; i >= 0; i-- {
 		if i > 0 && isLetter(base[i-1]) {
 			continue
@@ -73,17 +85,13 @@ func fioName(path string) (fioKind, string) {
 			if !ok || rest != "" && isLetter(rest[0]) {
 				continue
 			}
-			kind := w.kind
-			if kind != fioHist && strings.HasPrefix(rest, "_hist") {
-				kind = fioHist
+			if w.kind != fioHist && strings.HasPrefix(rest, "_hist") {
+				return fioHist, i, w.word
 			}
-			return kind, strings.TrimRight(base[:i], "_-.")
+			return w.kind, i, w.word
 		}
 	}
-	for _, suffix := range []string{".gz", ".zst", ".xz", ".bz2", ".log", ".txt"} {
-		base = strings.TrimSuffix(base, suffix)
-	}
-	return fioUnknown, base
+	return fioUnknown, 0, ""
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
@@ -92,6 +100,14 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 func fioInflate(path string) bool { return strings.HasSuffix(path, ".fz") }
 
 func sniffFio(head []byte, path string) int {
+	if kind, _ := fioName(path); (kind == fioBW || kind == fioIOPS) && fioAveraged(head) {
+		return 0 // fio-rates
+	}
+	return sniffFioRows(head, path)
+}
+
+// sniffFioRows says how surely a head is rows of any of fio's logs.
+func sniffFioRows(head []byte, path string) int {
 	kind, _ := fioName(path)
 	if fioInflate(path) && kind != fioUnknown {
 		return 2
@@ -186,63 +202,6 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// fioLayout is where the columns of a log stand.
-type fioLayout struct {
-	columns int
-	ddir    int  // 2, or 3 behind a window's maximum
-	offset  int  // 0: none
-	prio    bool // a priority column: fio 3.17 or later
-}
-
-// fioLayoutOf settles the layout by the rows of a head. Columns behind bs are,
-// in this order, an offset, a priority (0, 1 or hexadecimal), an issue time; one
-// column alone is a priority if it never is anything but 0, 1 or hexadecimal,
-// two are offset and priority if the second is.
-func fioLayoutOf(rows [][fioMaxColumns]int64, hexes []uint8, columns int) fioLayout {
-	l := fioLayout{columns: columns, ddir: 2}
-	most := func(is func(i int) bool) bool { // a few damaged rows decide nothing
-		n := 0
-		for i := range rows {
-			if is(i) {
-				n++
-			}
-		}
-		return 10*n >= 9*len(rows)
-	}
-	prioLike := func(c int) bool {
-		return most(func(i int) bool { return hexes[i]>>c&1 == 1 || rows[i][c] <= 1 })
-	}
-	if columns > 5 && most(func(i int) bool { return rows[i][2] > fioMaxDdir && rows[i][3] <= fioMaxDdir }) {
-		l.ddir = 3
-	}
-	tail := l.ddir + 2
-	switch columns - tail {
-	case 1:
-		if prioLike(tail) {
-			l.prio = true
-		} else {
-			l.offset = tail
-		}
-	case 2:
-		l.prio = true
-		if prioLike(tail + 1) {
-			l.offset = tail
-		}
-	case 3:
-		l.prio = true
-		l.offset = tail
-	}
-	return l
-}
-
-// fioMaxDdir is the last of fio's data directions: read, write, trim, sync,
-// datasync, sync_file_range.
-const fioMaxDdir = 5
-
-var fioOps = [fioMaxDdir + 1]ingest.Op{
-	ingest.OpRead, ingest.OpWrite, ingest.OpDiscard, ingest.OpFlush, ingest.OpFlush, ingest.OpFlush,
-}
-
 // fioLog decodes the lines of one log.
 type fioLog struct {
 	layout  fioLayout
@@ -272,25 +231,11 @@ func openFio(src *ingest.Source) (ingest.LineDecoder, error) {
 		host:    src.Host,
 		device:  "fio:" + prefix,
 	}
-	var rows [][fioMaxColumns]int64
-	var hexes []uint8
-	columns, smallest := 0, true
-	for line := range bytes.Lines(src.Head) {
-		whole := bytes.HasSuffix(line, []byte("\n"))
-		var f [fioMaxColumns]int64
-		n, hex, ok := fioSplit(bytes.TrimSpace(line), &f)
-		if !ok || n < 4 || !whole && columns > 0 {
-			continue
-		}
-		if n != columns {
-			if columns != 0 {
-				continue
-			}
-			columns = n
-		}
-		rows, hexes = append(rows, f), append(hexes, hex)
-		smallest = smallest && f[1] < 1000
-		d.epoch = d.epoch || f[0] >= fioEpochMS
+	rows, hexes, columns := fioRows(src.Head)
+	smallest := true
+	for i := range rows {
+		smallest = smallest && rows[i][1] < 1000
+		d.epoch = d.epoch || rows[i][0] >= fioEpochMS
 	}
 	if columns > 0 {
 		d.layout = fioLayoutOf(rows, hexes, columns)

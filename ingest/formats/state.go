@@ -195,3 +195,11 @@ func (t *blkTable) CheckState() error {
 	}
 	return holds(open == 0, ends == 0)
 }
+
+// CheckState holds the number of the logs.
+func (d *fioRates) CheckState() error { return holds(len(d.members) == d.count) }
+
+// CheckState holds where the columns stand, and the length of windows.
+func (m *fioRateLog) CheckState() error {
+	return holds(m.layout.ddir >= 0, m.layout.ddir < fioMaxColumns-1, m.window >= 0, m.run >= 0, m.run < fioMostRuns)
+}
