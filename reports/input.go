@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/cluster/analysis"
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/heatmap"
 	"github.com/iopathy/iopathy/reduce"
@@ -22,6 +23,7 @@ type Input struct {
 	Scale     heatmap.Scale        // zero for heatmap.GroupScale
 	Fleet     heatmap.FleetOptions // zero for heatmap.DefaultFleetOptions
 	Axes      []Axis               // principal components, strongest first
+	Analyses  []analysis.Finding   // of the worst devices and their hosts
 	Ingest    Summary
 	Config    string // the effective configuration as text
 	Model     string // the model in words: its name, origin, date of its data

@@ -42,6 +42,7 @@ type (
 		Kinds    map[string]int  `json:"pathologies"` // sick windows by slug
 		Episodes []jsonEpisode   `json:"episodes"`
 		Findings []jsonFinding   `json:"findings"` // of devices whose I/O nobody recorded
+		Analyses []jsonAnalysis  `json:"analyses"` // of the worst devices
 		Devices  []jsonDevice    `json:"devices"`
 		Cuts     []jsonCut       `json:"cuts"`
 		Inputs   []jsonInput     `json:"inputs"`
@@ -173,7 +174,7 @@ func JSON(w io.Writer, in *Input) error {
 			Episodes: len(in.Result.Episodes), LeftOut: f.leftOut, SickSeconds: number(f.sickSeconds), DelayedBytes: number(f.delayedBytes),
 		},
 		Quality: jsonQuality{f.quality.level, number(f.quality.coverage), f.quality.low, f.quality.lines, f.quality.rejects, f.quality.unpaired},
-		Kinds:   f.byPathology, Findings: jsonFindings(in.Result.Findings),
+		Kinds:   f.byPathology, Findings: jsonFindings(in.Result.Findings), Analyses: jsonAnalyses(in.Analyses),
 		Classes: []jsonClass{}, Episodes: []jsonEpisode{}, Devices: []jsonDevice{}, Cuts: []jsonCut{}, Inputs: []jsonInput{},
 		Scale: f.scale, Seed: in.Seed, Warnings: list(in.Result.Warnings), Problems: list(in.Ingest.Problems),
 		Sources: in.Ingest.Devices,

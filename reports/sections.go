@@ -23,6 +23,8 @@ type sectionView struct {
 	Worst                 worstView
 	Features              []featureView
 	Facts                 []fact
+	Analyses              []analysisView
+	Curve                 template.HTML
 }
 
 // worstView is a device's worst window.
@@ -89,6 +91,7 @@ func (f *facts) section(d *device) sectionView {
 		s.Worst.Normal = fmt.Sprintf("latency at load compared with the normal of: %s %s (%s)", label(n.Source), label(n.Group), plural(n.Windows, "window"))
 	}
 	s.Facts = worstFacts(w)
+	s.Analyses, s.Curve = f.analyses(d.Key)
 	return s
 }
 

@@ -60,6 +60,14 @@ func (k Knee) ServiceInterval() float64 {
 	return 1 / k.Rate
 }
 
+// At is the law's completions per second at a depth; NaN where there is no law.
+func (k Knee) At(depth float64) float64 {
+	if !(k.Latency > 0) || !(depth > 0) {
+		return math.NaN()
+	}
+	return depth / k.Latency * math.Pow(1+math.Pow(depth/k.Depth, k.Sharpness), -(1+k.Cliff)/k.Sharpness)
+}
+
 const (
 	fewest     = 6   // points
 	leastSpan  = 3.0 // deepest over shallowest

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/cluster/analysis"
 	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/reports"
 )
@@ -43,15 +44,23 @@ first window (from second 0 where the recording's own clock is relative).`,
 			if err != nil {
 				return err
 			}
+			asked, err := job.AnalysesOf(d.Windows[at].Key)
+			if err != nil {
+				return err
+			}
 			if a.json() {
 				o := explained(&e)
+				o["analyses"] = reports.AnalysisObjects(asked)
 				o["slowest"] = slowObjects(slow)
 				return a.print(o)
 			}
 			if err := writeExplained(a.stdout, &e); err != nil {
 				return err
 			}
-			return writeSlowest(a.stdout, slow)
+			if err := writeSlowest(a.stdout, slow); err != nil {
+				return err
+			}
+			return writeAnalyses(a.stdout, asked)
 		},
 	}
 }
@@ -261,6 +270,23 @@ func writeFlips(w io.Writer, e *local.Explained) {
 		}
 		fmt.Fprintf(w, "  %s from %.3f to %.3f (%+.2f healthy scales): %s\n", f.Feature, f.From, f.To, f.Z, f.Becomes)
 	}
+}
+
+// writeAnalyses gives the answers about the device, those that can't be told too.
+func writeAnalyses(w io.Writer, asked []analysis.Finding) error {
+	if len(asked) == 0 {
+		return nil
+	}
+	fmt.Fprint(w, "\nSingle questions about the device:\n")
+	for i := range asked {
+		x := &asked[i]
+		mark := "  "
+		if x.Holds {
+			mark = "! "
+		}
+		fmt.Fprintf(w, "%s%s: %s\n", mark, x.Kind, local.Printable(x.Says))
+	}
+	return nil
 }
 
 // slowestShown is how many requests stand for a window.

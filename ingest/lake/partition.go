@@ -17,6 +17,7 @@ const (
 	Ticks    = "ticks"
 	Windows  = "windows"
 	Labels   = "labels"
+	Profiles = "profiles"
 )
 
 // hiveNull is what Hive writes for a null; a name that happens to be it must

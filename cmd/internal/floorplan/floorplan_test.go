@@ -27,11 +27,12 @@ var rooms = map[string][]string{
 	"features":               {"ingest"},
 	"reduce":                 {"features", "ingest"},
 	"cluster":                {"features", "reduce", "ingest"},
+	"cluster/analysis":       {"features", "cluster", "cluster/knee", "ingest"},
 	"cluster/compare":        {"features", "cluster"},
 	"cluster/knee":           {},
 	"cluster/matrix":         {"cluster/knee"},
 	"heatmap":                {"features", "cluster"},
-	"reports":                {"features", "reduce", "cluster", "heatmap", "ingest", "reports/assets"},
+	"reports":                {"features", "reduce", "cluster", "cluster/analysis", "heatmap", "ingest", "reports/assets"},
 	"reports/assets":         {},
 	"configs":                {"ingest", "features", "reduce", "cluster", "heatmap", "reports"},
 	"cmd/iopathy":            {"*"},
@@ -42,7 +43,7 @@ var rooms = map[string][]string{
 }
 
 // computing stages touch no files, clocks, flags, loggers or random sources.
-var computing = []string{"ingest/align", "features", "reduce", "cluster", "cluster/compare", "cluster/knee", "cluster/matrix", "heatmap"}
+var computing = []string{"ingest/align", "features", "reduce", "cluster", "cluster/analysis", "cluster/compare", "cluster/knee", "cluster/matrix", "heatmap"}
 
 var outside = []string{"os", "net", "log", "flag", "io/fs", "math/rand", "time", "github.com/apache/arrow", "github.com/spf13"}
 

@@ -48,14 +48,28 @@ type deviceTask struct {
 type deviceResult struct {
 	windows []features.Window
 	sources *reports.DeviceSources // where there is something to tell of them
+	profile features.DeviceProfile
 }
 
 // fold runs a device's rows through the folds of package features; addTick
-// gets the ticks, by time. closed holds folds whose memory may be used again.
-func (t *deviceTask) fold(o features.Options, res *deviceResult, addTick func(*features.Tick), closed *sync.Pool) error {
+// gets the ticks, by time. closed and profiles hold folds whose memory may be
+// used again.
+func (t *deviceTask) fold(o features.Options, res *deviceResult, addTick func(*features.Tick), closed, profiles *sync.Pool) error {
+	p, ok := profiles.Get().(*features.Profile)
+	if !ok {
+		p = features.NewProfile(o)
+	}
+	defer func() {
+		res.profile = features.DeviceProfile{Key: t.key, TickNS: p.TickNS(), Rows: p.Rows()}
+		p.Reset()
+		profiles.Put(p)
+	}()
 	f := folding{
 		o: o, closed: closed,
-		addTick:   addTick,
+		addTick: func(x *features.Tick) {
+			p.AddTick(x)
+			addTick(x)
+		},
 		addWindow: func(w *features.Window) { res.windows = append(res.windows, *w) },
 	}
 	if t.histograms != nil {

@@ -44,7 +44,7 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 	var results []*deviceResult
 	writer := newTickWriter(j.Lake)
 	var done atomic.Int64
-	var closed sync.Pool
+	var closed, profiles sync.Pool
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(j.workers())
 	for n, h := range hosts {
@@ -70,7 +70,7 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 				stacked := told[t.key.Device]
 				lane := writer.lane(i, t.key)
 				if stacked == nil || !stacked.LeftOut {
-					if err := t.fold(j.Config.Features, res, lane.add, &closed); err != nil {
+					if err := t.fold(j.Config.Features, res, lane.add, &closed, &profiles); err != nil {
 						writer.abort()
 						return fmt.Errorf("features: %s/%s: %w", t.key.Host, t.key.Device, err)
 					}
@@ -108,6 +108,10 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 	if err != nil {
 		return nil, 0, err
 	}
+	pparts, err := j.storeProfiles(results)
+	if err != nil {
+		return nil, 0, err
+	}
 	devices := []reports.DeviceSources{}
 	for _, r := range results {
 		if r.sources != nil {
@@ -118,7 +122,7 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 	if err != nil {
 		return nil, 0, err
 	}
-	return windows, ticks, j.replaceTablesOf(lock, manifests, append(parts, wparts...), told, lake.Windows, lake.Ticks)
+	return windows, ticks, j.replaceTablesOf(lock, manifests, slices.Concat(parts, wparts, pparts), told, lake.Windows, lake.Ticks, lake.Profiles)
 }
 
 // hostTask is a host and where the rows of its devices are.
@@ -301,7 +305,7 @@ func (j *Job) evidence(manifests []lake.Manifest, use func(string) bool, inputs 
 // tail is the part of a path from its table on.
 func tail(path string) string {
 	p := filepath.ToSlash(path)
-	for _, table := range []string{lake.Events, lake.Samples, lake.Evidence, lake.Ticks, lake.Windows, lake.Labels} {
+	for _, table := range []string{lake.Events, lake.Samples, lake.Evidence, lake.Ticks, lake.Windows, lake.Profiles, lake.Labels} {
 		if i := strings.LastIndex(p, "/"+table+"/date="); i >= 0 {
 			return p[i+1:]
 		}

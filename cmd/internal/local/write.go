@@ -34,7 +34,12 @@ func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue clu
 			account.Problems = append(account.Problems, s.Host+"/"+s.Device+": "+s.Note)
 		}
 	}
+	analyses, err := j.Analyses(d)
+	if err != nil {
+		return nil, err
+	}
 	input := &reports.Input{
+		Analyses: analyses,
 		Title: j.Config.Report.Title, Version: j.Version,
 		Windows: d.Windows, Points: d.Points, Result: d.Result, Catalogue: catalogue,
 		Scale: scale, Axes: axes(d), Ingest: account, Config: j.settings(), Model: d.Result.Why, Seed: j.Config.Seed, Budget: j.Config.Budget,

@@ -1,0 +1,122 @@
+package features
+
+import "fmt"
+
+// The parts of a profile, as rows of its table tell them.
+const (
+	partDepth   = "depth"   // key: quarter octave x 3 + stretch; count: ticks
+	partArrival = "arrival" // key: quarter octave; count: ticks, time_ns: integral of depth
+)
+
+// ProfileRow is a row of the table of profiles: of one part of a device's
+// profile, what one key has. What the values mean stands with the parts.
+type ProfileRow struct {
+	Part                           string
+	Key                            int64
+	Count, N, Bytes, TimeNS, Other int64
+}
+
+// Rows lays the profile out as rows, in a fixed order; what is 0 has none.
+func (p *Profile) Rows() (rows []ProfileRow) {
+	for i := range p.depth {
+		for k, d := range p.depth[i] {
+			if d.Ticks > 0 {
+				rows = append(rows, ProfileRow{partDepth, int64(i*replicates + k), d.Ticks, d.Requests, d.Bytes, d.InFlightNS, d.BusyNS})
+			}
+		}
+	}
+	for i, a := range p.arrivals {
+		if a.Ticks > 0 {
+			rows = append(rows, ProfileRow{partArrival, int64(i), a.Ticks, a.Arrivals, 0, a.InFlightNS, a.Requests})
+		}
+	}
+	return rows
+}
+
+// AddRow takes a row that Rows made. Rows of parts that are not known, or keys
+// beyond their bounds, are of another version: they are left out.
+func (p *Profile) AddRow(r *ProfileRow) {
+	switch {
+	case r.Part == partDepth && r.Key >= 0 && r.Key < depthBins*replicates:
+		p.depth[r.Key/replicates][r.Key%replicates].add(&DepthSums{r.Count, r.N, r.Bytes, r.TimeNS, r.Other})
+	case r.Part == partArrival && r.Key >= 0 && r.Key < arrivalBins:
+		a := &p.arrivals[r.Key]
+		a.Ticks, a.Arrivals, a.InFlightNS, a.Requests = a.Ticks+r.Count, a.Arrivals+r.N, a.InFlightNS+r.TimeNS, a.Requests+r.Other
+	}
+}
+
+// DeviceProfile is the rows of a device.
+type DeviceProfile struct {
+	Key
+	TickNS int64
+	Rows   []ProfileRow
+}
+
+// ProfileColumns lays profiles out as columns of one table in long form:
+// host, device, tick_ns, part, key, count, n, bytes, time_ns, other.
+func ProfileColumns(all []DeviceProfile) []Column {
+	type row struct {
+		d *DeviceProfile
+		r *ProfileRow
+	}
+	var rows []row
+	for i := range all {
+		for k := range all[i].Rows {
+			rows = append(rows, row{&all[i], &all[i].Rows[k]})
+		}
+	}
+	n := len(rows)
+	return []Column{
+		column("host", n, func(i int) string { return rows[i].d.Host }),
+		column("device", n, func(i int) string { return rows[i].d.Device }),
+		column("tick_ns", n, func(i int) int64 { return rows[i].d.TickNS }),
+		column("part", n, func(i int) string { return rows[i].r.Part }),
+		column("key", n, func(i int) int64 { return rows[i].r.Key }),
+		column("count", n, func(i int) int64 { return rows[i].r.Count }),
+		column("n", n, func(i int) int64 { return rows[i].r.N }),
+		column("bytes", n, func(i int) int64 { return rows[i].r.Bytes }),
+		column("time_ns", n, func(i int) int64 { return rows[i].r.TimeNS }),
+		column("other", n, func(i int) int64 { return rows[i].r.Other }),
+	}
+}
+
+// ProfilesFromColumns is the inverse of ProfileColumns; rows of a device stand
+// together. A column that is absent or of another type is an error.
+func ProfilesFromColumns(cols []Column) ([]DeviceProfile, error) {
+	t, err := tableOf(cols, "host")
+	if err != nil {
+		return nil, fmt.Errorf("features: profiles: %w", err)
+	}
+	keys, ticks, rows := make([]Key, t.rows), make([]int64, t.rows), make([]ProfileRow, t.rows)
+	read(t, "host", func(i int, v string) { keys[i].Host = v })
+	read(t, "device", func(i int, v string) { keys[i].Device = v })
+	read(t, "tick_ns", func(i int, v int64) { ticks[i] = v })
+	read(t, "part", func(i int, v string) { rows[i].Part = v })
+	read(t, "key", func(i int, v int64) { rows[i].Key = v })
+	read(t, "count", func(i int, v int64) { rows[i].Count = v })
+	read(t, "n", func(i int, v int64) { rows[i].N = v })
+	read(t, "bytes", func(i int, v int64) { rows[i].Bytes = v })
+	read(t, "time_ns", func(i int, v int64) { rows[i].TimeNS = v })
+	read(t, "other", func(i int, v int64) { rows[i].Other = v })
+	if t.err != nil {
+		return nil, fmt.Errorf("features: profiles: %w", t.err)
+	}
+	var all []DeviceProfile
+	for i := range rows {
+		if n := len(all); n == 0 || all[n-1].Key != keys[i] {
+			all = append(all, DeviceProfile{Key: keys[i], TickNS: ticks[i]})
+		}
+		d := &all[len(all)-1]
+		d.Rows = append(d.Rows, rows[i])
+	}
+	return all, nil
+}
+
+// Profile makes a profile of the rows.
+func (d *DeviceProfile) Profile() *Profile {
+	p := &Profile{tickNS: d.TickNS}
+	for i := range d.Rows {
+		p.AddRow(&d.Rows[i])
+	}
+	return p
+}
