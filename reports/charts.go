@@ -52,13 +52,6 @@ func (c bars) RenderSnippet() (string, string) {
 	return s.Element, s.Option
 }
 
-type scatter struct{ *charts.Scatter }
-
-func (c scatter) RenderSnippet() (string, string) {
-	s := c.Scatter.RenderSnippet()
-	return s.Element, s.Option
-}
-
 func base(id string, height int) charts.GlobalOpts {
 	return charts.WithInitializationOpts(opts.Initialization{ChartID: id, Width: "100%", Height: fmt.Sprintf("%dpx", height), Renderer: "canvas"})
 }
@@ -120,39 +113,50 @@ func stacked(id string, height int, labels []string, series [][]int, colours []s
 // maxScatter bounds the dots of the scatter.
 const maxScatter = 4000
 
+// The size of a scatter.
+const (
+	plotWide = 600
+	plotHigh = 360
+	dotSize  = 5
+)
+
+// opacity of a group's dots: the healthy stay behind the sick.
+func opacity(name string) float64 {
+	if name == "Healthy" {
+		return 0.35
+	}
+	return 0.75
+}
+
 // components draws the first two coordinates of the points; every nth window
 // of a group where there are too many, so that the picture is the same each
 // time.
-func (f *facts) components() (chart, int) {
-	c := charts.NewScatter()
-	c.SetGlobalOptions(
-		base("components", 360),
-		charts.WithGridOpts(opts.Grid{Left: "44", Right: "16", Top: "12", Bottom: "36"}),
-		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(false)}),
-		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(false)}),
-		charts.WithXAxisOpts(opts.XAxis{Type: "value", Name: "PC1", NameLocation: "center", NameGap: 22, Scale: opts.Bool(true)}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "value", Name: "PC2", NameLocation: "center", NameGap: 28, Scale: opts.Bool(true)}),
-	)
-	c.Animation = opts.Bool(false)
+func (f *facts) components() (picture, int) {
 	total, shown := 0, 0
 	for _, g := range f.groups {
 		total += len(g.windows)
 	}
 	step := max((total+maxScatter-1)/maxScatter, 1)
+	data := make([][][2]float64, len(f.groups))
+	var xs, ys []float64
 	for i, g := range f.groups {
-		var data []opts.ScatterData
 		for k := 0; k < len(g.windows); k += step {
 			y := f.in.Points[g.windows[k]].Y
-			data = append(data, opts.ScatterData{Value: []float64{round3(y[0]), round3(y[1])}, SymbolSize: 5})
+			at := [2]float64{round3(y[0]), round3(y[1])}
+			data[i] = append(data[i], at)
+			xs, ys = append(xs, at[0]), append(ys, at[1])
 		}
-		shown += len(data)
-		opacity := 0.75
-		if i == 0 && g.name == "Healthy" {
-			opacity = 0.35
-		}
-		c.AddSeries(fmt.Sprint(i), data, charts.WithItemStyleOpts(opts.ItemStyle{Color: g.colour, Opacity: opts.Float(float32(opacity))}))
+		shown += len(data[i])
 	}
-	return snippet("components", scatter{c}), shown
+	x, y := axis{label: "PC1", words: three}, axis{label: "PC2", words: three}
+	x.lo, x.hi = spread(xs)
+	y.lo, y.hi = spread(ys)
+	p := newPlot(plotWide, plotHigh, x, y)
+	p.frame()
+	for i, g := range f.groups {
+		p.dots(g.colour, dotSize, opacity(g.name), data[i])
+	}
+	return p.picture("Windows along the first two principal components; the table beside it holds the centres"), shown
 }
 
 func round3(v float64) float64 {

@@ -42,12 +42,7 @@ func HTML(w io.Writer, in *Input) error {
 	}
 	f := gather(in)
 	p := newPage(f)
-	options := in.Fleet
-	if options == (heatmap.FleetOptions{}) {
-		options = heatmap.DefaultFleetOptions()
-	}
-	options.Order = heatmap.BySeverity // the page sorts by name itself
-	fleet := heatmap.NewFleet(in.Windows, in.Result.Diagnoses, f.scale, options)
+	fleet := heatmap.NewFleet(in.Windows, in.Result.Diagnoses, f.scale, f.fleetOptions())
 	joint := heatmap.NewJoint(in.Windows, f.scale)
 	maps := map[string]mapData{}
 	var all []chart
@@ -59,17 +54,14 @@ func HTML(w io.Writer, in *Input) error {
 	}
 	add(f.fleetMap(p, fleet))
 	add(f.jointMap(p, joint))
-	if c := f.course(p, fleet); c.ID != "" {
+	if c, _ := f.course(p, fleet); c.ID != "" {
 		all = append(all, c)
 	}
 	if len(f.groups) > 0 {
 		c, shown := f.components()
-		p.Structure.Scatter, p.Structure.Shown = c.Element, count(int64(shown))
+		p.Structure.Scatter, p.Structure.Shown = c.inline(), count(int64(shown))
 		p.Structure.Of = count(int64(len(in.Windows)))
-		all = append(all, c)
-		if c := f.neighbourhood(p); c.ID != "" {
-			all = append(all, c)
-		}
+		f.neighbourhood(p)
 	}
 	script, version := assets.Script(in.Echarts)
 	p.Echarts = version
@@ -106,10 +98,19 @@ type pageJSON struct {
 	Relative bool               `json:"relative"`
 	Day      bool               `json:"day"`
 	Drill    bool               `json:"drill,omitempty"`
+	Ramps    [2][]string        `json:"ramps"` // of severity, and safe for any colour vision
 }
 
 func pageData(f *facts, p *pageView, maps map[string]mapData) pageJSON {
-	return pageJSON{Maps: maps, Course: append([]string{}, p.Course.Head...), Relative: f.time.relative, Day: f.time.day, Drill: f.in.Drill}
+	return pageJSON{Maps: maps, Course: append([]string{}, p.Course.Head...), Relative: f.time.relative, Day: f.time.day, Drill: f.in.Drill, Ramps: [2][]string{hexes(heatmap.SickRamp), hexes(heatmap.SafeRamp)}}
+}
+
+func hexes(ramp []heatmap.RGB) []string {
+	out := make([]string, len(ramp))
+	for i, c := range ramp {
+		out[i] = c.Hex()
+	}
+	return out
 }
 
 // alphas are the opacities of a raster.

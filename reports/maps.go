@@ -240,12 +240,13 @@ const courseBins = 60
 
 // course counts sick windows by pathology over time (over time since each
 // device's first window, where the fleet map is aligned).
-func (f *facts) course(p *pageView, m *heatmap.Fleet) chart {
+func (f *facts) course(p *pageView, m *heatmap.Fleet) (chart, picture) {
+	p.Course = courseView{}
 	v := &p.Course
 	slugs := f.slugs()
 	if len(slugs) == 0 || m.Cols == 0 {
 		v.Empty = true
-		return chart{}
+		return chart{}, picture{}
 	}
 	per := (m.Cols + courseBins - 1) / courseBins
 	bins := (m.Cols + per - 1) / per
@@ -288,7 +289,7 @@ func (f *facts) course(p *pageView, m *heatmap.Fleet) chart {
 	v.Step = span(float64(step) / 1e9)
 	c := stacked("course", 330, labels, series, colours)
 	v.Element = c.Element
-	return c
+	return c, stackedPicture(labels, series, colours)
 }
 
 // quantise puts severity 0..10 into a byte: tenths up to 1, then 40ths.

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,24 +74,21 @@ func newSourceView(s *Source) sourceView {
 func reasons(maps ...map[string]int64) string {
 	var out []string
 	for _, m := range maps {
-		names := make([]string, 0, len(m))
-		for r, n := range m {
-			if n != 0 {
-				names = append(names, r)
-			}
-		}
-		slices.SortFunc(names, func(a, b string) int {
-			if m[a] != m[b] {
-				if m[a] > m[b] {
-					return -1
-				}
-				return 1
-			}
-			return strings.Compare(a, b)
-		})
-		for _, r := range names {
+		for _, r := range sortedReasons(m) {
 			out = append(out, fmt.Sprintf("%s %s", label(r), count(m[r])))
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+// sortedReasons are the reasons with a count, the largest first.
+func sortedReasons(m map[string]int64) []string {
+	names := make([]string, 0, len(m))
+	for r, n := range m {
+		if n != 0 {
+			names = append(names, r)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(m[b], m[a]), strings.Compare(a, b)) })
+	return names
 }

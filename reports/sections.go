@@ -62,13 +62,15 @@ func (f *facts) section(d *device) sectionView {
 	w, r := &in.Windows[worst], &in.Result.Diagnoses[worst]
 	s := sectionView{
 		Anchor: f.anchor(d), Device: deviceLabel(d.Key), Level: d.level, Colour: f.css(r.Pathology),
-		Summary: fmt.Sprintf("%s of %s sick · worst window severity %.1f · %s", plural(d.verdicts[cluster.Sick], "window"), count(int64(len(d.windows))), d.worst, f.pathologyName(r.Pathology)),
-		Spark:   f.spark(d), Evidence: labels(r.Evidence, maxEvidence), Causes: causeViews(r.Causes),
+		Summary:  fmt.Sprintf("%s of %s sick · worst window severity %.1f · %s", plural(d.verdicts[cluster.Sick], "window"), count(int64(len(d.windows))), d.worst, f.pathologyName(r.Pathology)),
+		Evidence: labels(r.Evidence, maxEvidence), Causes: causeViews(r.Causes),
 		Worst: worstView{
 			When: f.time.at(w.StartNS) + " to " + f.time.at(w.EndNS), Severity: fmt.Sprintf("%.1f", r.Severity),
 			Confidence: percent(r.Confidence), Name: f.pathologyName(r.Pathology), Margin: three(r.Margin),
 		},
 	}
+	spark := f.spark(d)
+	s.Spark = spark.inline()
 	if r.Pathology == cluster.Unrecognised && r.Nearest != "" {
 		s.Worst.Nearest = f.pathologyName(r.Nearest)
 	}

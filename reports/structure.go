@@ -70,7 +70,8 @@ func (f *facts) structure(p *pageView) {
 			s.Loadings = append(s.Loadings, row)
 		}
 	}
-	s.Tree = f.dendrogram()
+	tree := f.dendrogram()
+	s.Tree = tree.inline()
 	for i, m := range in.Result.Top[:min(12, len(in.Result.Top))] {
 		s.Merges = append(s.Merges, fact{Name: fmt.Sprintf("%d classes become %d", i+2, i+1), Value: three(m.Height), Note: three(m.Size)})
 	}

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"html/template"
 	"strings"
 
 	"github.com/iopathy/iopathy/cluster"
@@ -22,7 +21,7 @@ const sparkBars = 300
 // spark draws a device's severity over time: a bar a window in its
 // pathology's colour, the gate at 1 as a line, gaps as gaps. Where there are
 // more windows than bars, a bar shows the worst of its windows.
-func (f *facts) spark(d *device) template.HTML {
+func (f *facts) spark(d *device) picture {
 	in := f.in
 	first, last := in.Windows[d.windows[0]].StartNS, in.Windows[d.windows[len(d.windows)-1]].EndNS
 	window := in.Windows[d.windows[0]].EndNS - first
@@ -60,12 +59,11 @@ func (f *facts) spark(d *device) template.HTML {
 		fmt.Fprintf(paths[c], "M%.1f %dV%.1fh%.1fV%d", float64(i)*wide, sparkHigh-2, y(max(worst[i], 0.2)), max(wide-0.5, 0.5*wide), sparkHigh-2)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="spark" viewBox="0 0 %d %d" preserveAspectRatio="none" role="img" aria-label="Severity over time, 0 to 10">`, sparkWide, sparkHigh)
 	for _, c := range order {
 		fmt.Fprintf(&b, `<path fill="%s" d="%s"/>`, c, paths[c])
 	}
-	fmt.Fprintf(&b, `<line x1="0" x2="%d" y1="%.1f" y2="%.1f" class="gate"/></svg>`, sparkWide, y(1), y(1))
-	return template.HTML(b.String())
+	fmt.Fprintf(&b, `<line x1="0" x2="%d" y1="%.1f" y2="%.1f" class="gate"/>`, sparkWide, y(1), y(1))
+	return picture{wide: sparkWide, high: sparkHigh, label: "Severity over time, 0 to 10", class: "spark", stretch: true, body: b.String()}
 }
 
 const (
@@ -78,13 +76,13 @@ const (
 // dendrogram draws the last merges of the linkage: leaves are the clusters
 // that stand below the smallest merge shown, the dashed line is the cut into
 // the classes.
-func (f *facts) dendrogram() template.HTML {
+func (f *facts) dendrogram() picture {
 	top := f.in.Result.Top
 	if len(top) > 24 {
 		top = top[:24]
 	}
 	if len(top) == 0 {
-		return ""
+		return picture{}
 	}
 	// A merge's own number is that of the step that made it, n + step; the
 	// last merge (largest) is step n-2. The children that are no merge shown
@@ -102,7 +100,6 @@ func (f *facts) dendrogram() template.HTML {
 	leaves := len(top) + 1
 	next := 0
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="tree" viewBox="0 0 %d %d" role="img" aria-label="Dendrogram: the last %d merges by cosine distance">`, treeWide, treeHigh, len(top))
 	step := 0.25
 	if highest <= 0.5 {
 		step = 0.1
@@ -131,8 +128,8 @@ func (f *facts) dendrogram() template.HTML {
 		cut := (top[k-2].Height + top[k-1].Height) / 2
 		fmt.Fprintf(&b, `<line class="cut" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/><text x="%d" y="%.1f" text-anchor="end" class="cutlabel">%d classes</text>`, treeLeft, treeWide, y(cut), y(cut), treeWide-2, y(cut)-4, k)
 	}
-	fmt.Fprintf(&b, `<text x="%d" y="%d">cosine distance of the merge; leaves are groups of windows</text></svg>`, treeLeft, treeHigh-8)
-	return template.HTML(b.String())
+	fmt.Fprintf(&b, `<text x="%d" y="%d">cosine distance of the merge; leaves are groups of windows</text>`, treeLeft, treeHigh-8)
+	return picture{wide: treeWide, high: treeHigh, label: fmt.Sprintf("Dendrogram: the last %d merges by cosine distance", len(top)), class: "tree", body: b.String()}
 }
 
 // points is the number of points that the linkage started from: its last

@@ -38,7 +38,7 @@ func TestTellsNameTheDecidingNumber(t *testing.T) {
 		}
 	}
 	check("96 in flight (when healthy 2)", cluster.Tell{Fact: "mean_depth", From: 4, Says: "{} in flight"})
-	check("", cluster.Tell{Fact: "mean_depth", From: 97, Says: "{} in flight"}) // too little to tell
+	check("", cluster.Tell{Fact: "mean_depth", From: 97, Says: "{} in flight"})    // too little to tell
 	check("stood for 0.25 s", cluster.Tell{Fact: "stall_s", Says: "stood for {}"}) // no healthy window knows it
 	check("3 times slower", cluster.Tell{Fact: cluster.LatencyOverNormal, From: 1.2, Says: "{} times slower"})
 	check("", cluster.Tell{Fact: "period_s", Says: "every {}"}) // unknown

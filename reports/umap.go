@@ -4,16 +4,13 @@ import (
 	"fmt"
 	"html/template"
 
-	"github.com/go-echarts/go-echarts/v2/charts"
-	"github.com/go-echarts/go-echarts/v2/opts"
-
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/reduce"
 )
 
 // neighbourView is the map of windows by UMAP: a picture, nothing else.
 type neighbourView struct {
-	Element template.HTML
+	Picture template.HTML
 	Caption string
 	Rows    []neighbourRow
 }
@@ -29,7 +26,7 @@ type neighbourRow struct {
 // neighbourhood draws healthy and sick windows so that like ones lie beside
 // one another. The windows are those of one space: coordinates of several
 // can't be compared.
-func (f *facts) neighbourhood(p *pageView) chart {
+func (f *facts) neighbourhood(p *pageView) picture {
 	in := f.in
 	space, n := f.commonSpace()
 	o := reduce.DefaultMapOptions()
@@ -39,7 +36,7 @@ func (f *facts) neighbourhood(p *pageView) chart {
 		return in.Points[i].Space == space && len(in.Points[i].Y) >= 2 && (v == cluster.Healthy || v == cluster.Sick)
 	}, o)
 	if n == 0 || len(at) < minMap {
-		return chart{}
+		return picture{}
 	}
 	d := len(in.Points[at[0]].Y)
 	rows := make([]float64, 0, len(at)*d)
@@ -56,25 +53,22 @@ func (f *facts) neighbourhood(p *pageView) chart {
 		}
 	}
 	drawn, beside := make([]int, len(f.groups)), make([]int, len(f.groups))
-	data := make([][]opts.ScatterData, len(f.groups))
+	data := make([][][2]float64, len(f.groups))
+	var xs, ys []float64
 	for k, i := range at {
 		g := groupOf[int32(i)]
 		drawn[g]++
 		if groupOf[int32(at[nearest[k]])] == g {
 			beside[g]++
 		}
-		data[g] = append(data[g], opts.ScatterData{Value: []float64{round3(places[k][0]), round3(places[k][1])}, SymbolSize: 5})
+		x, y := round3(places[k][0]), round3(places[k][1])
+		data[g] = append(data[g], [2]float64{x, y})
+		xs, ys = append(xs, x), append(ys, y)
 	}
-	c := charts.NewScatter()
-	c.SetGlobalOptions(
-		base("neighbourhood", 360),
-		charts.WithGridOpts(opts.Grid{Left: "12", Right: "12", Top: "12", Bottom: "12"}),
-		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(false)}),
-		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(false)}),
-		charts.WithXAxisOpts(opts.XAxis{Type: "value", Show: opts.Bool(false), Scale: opts.Bool(true)}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "value", Show: opts.Bool(false), Scale: opts.Bool(true)}),
-	)
-	c.Animation = opts.Bool(false)
+	var pl plot
+	pl.wide, pl.high, pl.left, pl.right, pl.top, pl.bottom = plotWide, plotHigh, 8, plotWide-8, 8, plotHigh-8
+	pl.x.lo, pl.x.hi = spread(xs)
+	pl.y.lo, pl.y.hi = spread(ys)
 	view := neighbourView{Caption: fmt.Sprintf(
 		"UMAP of %s of %s windows (smallest hash of device and time; seed %d). Like windows lie side by side. A picture only: "+
 			"distances between groups and their sizes mean nothing, and no verdict, class or distance is taken from it.", count(int64(len(at))), count(int64(len(in.Windows))), o.Seed)}
@@ -83,15 +77,11 @@ func (f *facts) neighbourhood(p *pageView) chart {
 			continue
 		}
 		name, colour := f.groups[g].name, f.groups[g].colour
-		opacity := 0.75
-		if name == "Healthy" {
-			opacity = 0.35
-		}
-		c.AddSeries(fmt.Sprint(g), data[g], charts.WithItemStyleOpts(opts.ItemStyle{Color: colour, Opacity: opts.Float(float32(opacity))}))
+		pl.dots(colour, dotSize, opacity(name), data[g])
 		view.Rows = append(view.Rows, neighbourRow{name, template.CSS(colour), count(int64(len(f.groups[g].windows))), count(int64(drawn[g])), percent(float64(beside[g]) / float64(drawn[g]))})
 	}
-	s := snippet("neighbourhood", scatter{c})
-	view.Element = s.Element
+	s := pl.picture("Map of windows by UMAP; the table beside it holds how the groups lie")
+	view.Picture = s.inline()
 	p.Neighbours = view
 	return s
 }

@@ -29,6 +29,7 @@ func (a *app) runCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&a.force, "force", false, "put the report into a directory that holds other things")
+	cmd.Flags().StringVar(&a.figuresDir, "figures", "", "directory for every figure as SVG (maps also PNG) and the tables as CSV, JSON, Parquet")
 	cmd.Flags().BoolVar(&a.refit, "refit", false, "fit even when the input is small")
 	return cmd
 }
@@ -54,7 +55,7 @@ func (a *app) mainJob(ctx context.Context, args []string) (*local.Diagnosed, err
 	if a.config.Out == "" {
 		return nil, usage("say where the report goes: --out DIR")
 	}
-	if err := local.CheckOut(a.config.Out, a.force); err != nil {
+	if err := errors.Join(local.CheckOut(a.config.Out, a.force), local.CheckFigures(a.figuresDir, a.force)); err != nil {
 		return nil, failure{exitUsage, err}
 	}
 	inv, err := local.ReadInventory(a.config.Inventory)

@@ -47,6 +47,7 @@ type app struct {
 	quiet          bool
 	force          bool
 	refit          bool
+	figuresDir     string
 }
 
 // run is the whole program: it returns the exit code.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -175,7 +176,7 @@ func (a *app) reportCmd() *cobra.Command {
 			if a.config.Out == "" {
 				return usage("say where the report goes: --out DIR")
 			}
-			if err := local.CheckOut(a.config.Out, a.force); err != nil {
+			if err := errors.Join(local.CheckOut(a.config.Out, a.force), local.CheckFigures(a.figuresDir, a.force)); err != nil {
 				return failure{exitUsage, err}
 			}
 			catalogue, _, err := a.catalogue()
@@ -202,5 +203,6 @@ func (a *app) reportCmd() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of report.json and do nothing else")
 	cmd.Flags().BoolVar(&a.force, "force", false, "put the report into a directory that holds other things")
+	cmd.Flags().StringVar(&a.figuresDir, "figures", "", "directory for every figure as SVG (maps also PNG) and the tables as CSV, JSON, Parquet")
 	return cmd
 }

@@ -103,8 +103,7 @@ var iopathy = (function () {
     };
   }
   // Blue to yellow by lightness: told apart with any kind of colour vision.
-  const safeRamp = ramp(["#00204D", "#31446B", "#666970", "#958F78", "#CBBA69", "#FFEA46"].map(rgb));
-  const sickRamp = ramp(["#F7D774", "#F2A65A", "#E0633F", "#B32F45", "#6A1139"].map(rgb));
+  const [sickRamp, safeRamp] = data.ramps.map((r) => ramp(r.map(rgb)));
 
   function paint(m) {
     const img = new ImageData(m.cols, m.rows), px = img.data, c = [0, 0, 0];

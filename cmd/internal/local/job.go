@@ -9,11 +9,12 @@ import (
 
 // Job is one execution of iopathy on a lake.
 type Job struct {
-	Config   configs.Config
-	Lake     string // directory
-	RunID    string // names the manifest; stands in no table
-	Version  string
-	Progress Progress
+	Config     configs.Config
+	Lake       string // directory
+	RunID      string // names the manifest; stands in no table
+	Version    string
+	Progress   Progress
+	FiguresDir string // directory for the report's figures and tables as files; "" for none
 
 	inputs []string          // whose evidence counts; nil: all that the lake holds
 	found  []cluster.Finding // of devices without windows

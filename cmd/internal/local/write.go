@@ -72,6 +72,13 @@ func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue clu
 		return files, err
 	}
 	files = append(files, path)
+	if j.FiguresDir != "" {
+		more, err := writeFigures(ctx, j.FiguresDir, input)
+		files = append(files, more...)
+		if err != nil {
+			return files, err
+		}
+	}
 	slices.Sort(files)
 	return files, nil
 }
