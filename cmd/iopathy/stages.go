@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -90,6 +92,11 @@ func (a *app) featuresCmd() *cobra.Command {
 // diagnosed is what fit, label and report begin with: the windows of the lake,
 // and what is said of them.
 func (a *app) diagnosed(fit bool) (*local.Job, *local.Diagnosed, error) {
+	return a.diagnosedOf(fit, "", "9999-12-31")
+}
+
+// diagnosedOf is diagnosed of the dates from the first to the last.
+func (a *app) diagnosedOf(fit bool, first, last string) (*local.Job, *local.Diagnosed, error) {
 	dir, err := a.needLake(true)
 	if err != nil {
 		return nil, nil, err
@@ -103,11 +110,19 @@ func (a *app) diagnosed(fit bool) (*local.Job, *local.Diagnosed, error) {
 		return nil, nil, err
 	}
 	job := a.job(dir)
-	windows, err := job.Windows()
+	windows, err := job.WindowsBetween(first, last)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(windows) == 0 {
+	if other, err := job.OtherWindows(); err != nil {
+		return nil, nil, err
+	} else if other != "" {
+		a.say("iopathy: %s", other)
+	}
+	switch {
+	case len(windows) == 0 && first != "":
+		return nil, nil, usage("the lake holds no windows from %s to %s", first, last)
+	case len(windows) == 0:
 		return nil, nil, errNoWindows
 	}
 	if !fit {
@@ -165,9 +180,10 @@ func (a *app) labelCmd() *cobra.Command {
 
 func (a *app) reportCmd() *cobra.Command {
 	schema := false
+	var night, from, to string
 	cmd := &cobra.Command{
 		Use: "report --lake DIR --out DIR", Short: "Write the report of what the lake holds", GroupID: "stage", Args: cobra.NoArgs,
-		Example: "  iopathy report --lake lake/ --out report/",
+		Example: "  iopathy report --lake lake/ --out report/\n  iopathy report --lake lake/ --night 2026-11-29 --out report/",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if schema {
 				_, err := a.stdout.Write(reports.Schema())
@@ -183,7 +199,11 @@ func (a *app) reportCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			job, d, err := a.diagnosed(false)
+			first, last, err := dates(night, from, to)
+			if err != nil {
+				return err
+			}
+			job, d, err := a.diagnosedOf(false, first, last)
 			if err != nil {
 				return err
 			}
@@ -204,5 +224,25 @@ func (a *app) reportCmd() *cobra.Command {
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of report.json and do nothing else")
 	cmd.Flags().BoolVar(&a.force, "force", false, "put the report into a directory that holds other things")
 	cmd.Flags().StringVar(&a.figuresDir, "figures", "", "directory for every figure as SVG (maps also PNG) and the tables as CSV, JSON, Parquet")
+	cmd.Flags().StringVar(&night, "night", "", "of this date alone: 2006-01-02")
+	cmd.Flags().StringVar(&from, "from", "", "of this date and later ones")
+	cmd.Flags().StringVar(&to, "to", "", "of dates up to this one")
 	return cmd
+}
+
+// dates are the first and last date of a report; "" where all are asked for.
+func dates(night, from, to string) (first, last string, err error) {
+	if night != "" && from+to != "" {
+		return "", "", usage("--night is one date: without --from and --to")
+	}
+	first, last = cmp.Or(night, from), cmp.Or(night, to, "9999-12-31")
+	for _, d := range []string{first, last} {
+		if _, err := time.Parse(time.DateOnly, d); d != "" && err != nil {
+			return "", "", usage("%q is no date such as 2026-11-29", d)
+		}
+	}
+	if first > last {
+		return "", "", usage("--from %s is after --to %s", first, last)
+	}
+	return first, last, nil
 }

@@ -51,6 +51,8 @@ func Cuts(devices []string, shared, max int) []int {
 type Index struct {
 	parts []indexed
 
+	from, to int64 // of the row groups that count
+
 	mu     sync.Mutex
 	shared []*sharedGroup // the latest last
 	bytes  int
@@ -85,7 +87,7 @@ type span struct {
 // that devices share the columns device and time_ns. Stream.Pick is given the
 // bounds of the columns that are named.
 func NewIndex(parts []string, bounds ...string) (*Index, error) {
-	x := &Index{parts: make([]indexed, len(parts))}
+	x := &Index{parts: make([]indexed, len(parts)), from: math.MinInt64, to: math.MaxInt64}
 	for i, path := range parts {
 		groups, err := indexPart(path, bounds)
 		if err != nil {
@@ -177,14 +179,20 @@ func indexGroup(r *Reader, g int) (map[string]span, error) {
 	}
 }
 
+// Between leaves out the row groups without a row in [from, to], of all
+// Streams that come after; their ends are within it, though not each row is.
+func (x *Index) Between(from, to int64) { x.from, x.to = from, to }
+
 // Devices gives the names of all devices in order; "" is among them where rows
 // have no device.
 func (x *Index) Devices() []string {
 	all := make(map[string]bool)
 	for _, p := range x.parts {
 		for _, g := range p.groups {
-			for name := range g {
-				all[name] = true
+			for name, sp := range g {
+				if sp.maxTime >= x.from && sp.minTime <= x.to || x.from == math.MinInt64 {
+					all[name] = true
+				}
 			}
 		}
 	}
@@ -200,9 +208,9 @@ func (x *Index) Streams(device string, want []string) []*Stream {
 		p := &x.parts[i]
 		s := &Stream{Path: p.path, MinTime: math.MaxInt64, MaxTime: math.MinInt64, index: x, part: i, device: device, want: want}
 		for g, spans := range p.groups {
-			if sp, ok := spans[device]; ok {
+			if sp, ok := spans[device]; ok && sp.maxTime >= x.from && sp.minTime <= x.to {
 				s.groups = append(s.groups, g)
-				s.MinTime, s.MaxTime = min(s.MinTime, sp.minTime), max(s.MaxTime, sp.maxTime)
+				s.MinTime, s.MaxTime = min(s.MinTime, max(sp.minTime, x.from)), max(s.MaxTime, min(sp.maxTime, x.to))
 			}
 		}
 		if len(s.groups) > 0 {

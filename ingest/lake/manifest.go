@@ -24,7 +24,32 @@ type Manifest struct {
 	Inputs   []Input         `json:"inputs"`
 	Parts    []Part          `json:"parts,omitempty"`   // those that no single input made
 	Removed  []string        `json:"removed,omitempty"` // paths of earlier parts that are no more
+	Cells    []Cell          `json:"cells,omitempty"`   // the windows and ticks that this run made
+}
+
+// A Cell is a day of a host, as windows and ticks are kept. Of several records
+// of one the last counts.
+type Cell struct {
+	Host     string          `json:"host"`
+	Date     string          `json:"date"`
+	Of       string          `json:"of"` // hash of the parts and options that they were made of
+	WindowNS int64           `json:"window_ns"`
+	TickNS   int64           `json:"tick_ns"`
 	Devices  json.RawMessage `json:"devices,omitempty"` // of which recordings the windows of devices are, where there were several
+}
+
+// Cells gives the last record of each cell, by host and date.
+func Cells(all []Manifest) []Cell {
+	type key struct{ host, date string }
+	now := make(map[key]Cell)
+	for _, m := range all {
+		for _, c := range m.Cells {
+			now[key{c.Host, c.Date}] = c
+		}
+	}
+	return slices.SortedFunc(maps.Values(now), func(a, b Cell) int {
+		return cmp.Or(strings.Compare(a.Host, b.Host), strings.Compare(a.Date, b.Date))
+	})
 }
 
 // An Input is what a run did with one input. ID is the identity of its first

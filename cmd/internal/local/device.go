@@ -33,9 +33,14 @@ const longNS = int64(2 * time.Second)
 // mostLong bounds the announcements; beyond it the ticks wait.
 const mostLong = 64 << 10
 
-// deviceTask is one device of one host and where its rows are.
+// edgeNS is how long after the end of a day its folds look on, so that the last
+// windows of the day end as if there were no such end.
+const edgeNS = int64(10 * time.Minute)
+
+// deviceTask is one device of one host, on one day, and where its rows are.
 type deviceTask struct {
 	key     features.Key
+	feed    *feed       // nil: whatever the day
 	events  *lake.Index // nil: none
 	samples *lake.Index
 	open    []openIO               // that never completed
@@ -46,6 +51,8 @@ type deviceTask struct {
 
 // deviceResult is what a device's folds gave.
 type deviceResult struct {
+	key     features.Key
+	cell    cell
 	windows []features.Window
 	sources *reports.DeviceSources // where there is something to tell of them
 	profile features.DeviceProfile
@@ -64,13 +71,18 @@ func (t *deviceTask) fold(o features.Options, res *deviceResult, addTick func(*f
 		p.Reset()
 		profiles.Put(p)
 	}()
-	f := folding{
-		o: o, closed: closed,
-		addTick: func(x *features.Tick) {
+	from, to := t.feed.dayNS, t.feed.dayNS+dayNS
+	f := folding{o: o, closed: closed}
+	f.addTick = func(x *features.Tick) {
+		if x.StartNS >= from && x.StartNS < to {
 			p.AddTick(x)
 			addTick(x)
-		},
-		addWindow: func(w *features.Window) { res.windows = append(res.windows, *w) },
+		}
+	}
+	f.addWindow = func(w *features.Window) {
+		if w.StartNS >= from && w.StartNS < to {
+			res.windows = append(res.windows, *w)
+		}
 	}
 	if t.histograms != nil {
 		foldHistograms(t.key, &f, t.histograms)
@@ -127,7 +139,8 @@ func (t *deviceTask) foldEvents(f *folding, v *survey, plan *features.Plan, of m
 	last = 0
 	var streams []source
 	for _, s := range t.events.Streams(t.key.Device, eventColumns) {
-		e := &eventStream{Stream: s, names: &names, from: inputOf(s.Path)}
+		s.Pick(t.reaches)
+		e := &eventStream{Stream: s, names: &names, from: inputOf(s.Path), counts: t.counts}
 		if plan != nil {
 			if s.MaxTime < seg.FromNS || s.MinTime >= seg.ToNS {
 				continue
@@ -204,15 +217,15 @@ func (t *deviceTask) survey() (v survey, err error) {
 	shared := func(g lake.Group) bool { return g.Min == nil }
 	for _, s := range t.events.Streams(t.key.Device, []string{"time_ns", "latency_ns", "latency_kind"}) {
 		v.of(s)
-		s.Pick(func(g lake.Group) bool { return !shared(g) && !v.bounds(g) })
-		if err := v.read(s); err != nil {
+		s.Pick(func(g lake.Group) bool { return !shared(g) && t.reaches(g) && !v.bounds(g) })
+		if err := v.read(s, t.counts); err != nil {
 			return v, err
 		}
 	}
 	for _, s := range t.events.Streams(t.key.Device, eventColumns) {
 		v.of(s)
 		s.Pick(shared)
-		if err := v.read(s); err != nil {
+		if err := v.read(s, t.counts); err != nil {
 			return v, err
 		}
 	}
@@ -225,6 +238,34 @@ func (t *deviceTask) survey() (v survey, err error) {
 		return cmp.Or(cmp.Compare(a.startNS, b.startNS), cmp.Compare(a.endNS, b.endNS), strings.Compare(a.input, b.input))
 	})
 	return v, nil
+}
+
+// counts says whether an event is of the day, or close enough to matter for it.
+func (t *deviceTask) counts(timeNS, latencyNS int64) bool {
+	if t.feed == nil {
+		return true
+	}
+	to := t.feed.dayNS + dayNS
+	return timeNS >= t.feed.fromNS && (timeNS < to+edgeNS || timeNS-latencyNS < to)
+}
+
+// reaches says whether a row group may hold events that count.
+func (t *deviceTask) reaches(g lake.Group) bool {
+	if t.feed == nil {
+		return true
+	}
+	first, fok := g.Min["time_ns"].(int64)
+	last, lok := g.Max["time_ns"].(int64)
+	if !fok || !lok {
+		return true
+	}
+	longest, ok := g.Max["latency_ns"].(int64)
+	if _, some := g.Nulls["latency_ns"]; !ok && !some {
+		longest = 0 // no latencies
+	} else if !ok {
+		longest = ingest.MaxLatencyNS
+	}
+	return last >= t.feed.fromNS && t.counts(max(first, t.feed.fromNS), longest)
 }
 
 // bounds takes a row group by its bounds, and reports whether these tell all.
@@ -243,7 +284,7 @@ func (v *survey) bounds(g lake.Group) bool {
 	return true
 }
 
-func (v *survey) read(s *lake.Stream) error {
+func (v *survey) read(s *lake.Stream, counts func(timeNS, latencyNS int64) bool) error {
 	for {
 		cols, n, err := s.Next()
 		if errors.Is(err, io.EOF) {
@@ -267,7 +308,7 @@ func (v *survey) read(s *lake.Stream) error {
 		}
 		count(v.kinds[v.input], kinds[:n])
 		for i, l := range lat {
-			if valid != nil && !valid[i] {
+			if valid != nil && !valid[i] || !counts(times[i], l) {
 				continue
 			}
 			if l > longNS && len(v.long) <= mostLong {
@@ -336,6 +377,8 @@ type eventStream struct {
 	at, n int
 	hand  ingest.Event
 
+	counts func(timeNS, latencyNS int64) bool // nil: all rows do
+
 	plan      *features.Plan // nil: all rows count
 	recording int            // of the plan, whose rows these are
 	seg       features.Extent
@@ -361,6 +404,9 @@ func (s *eventStream) next() error {
 		e := &s.hand
 		s.rows.Event(s.at, e)
 		s.at++
+		if s.counts != nil && !s.counts(e.TimeNS, max(e.LatencyNS, 0)) {
+			continue
+		}
 		if s.plan == nil || e.TimeNS >= s.seg.FromNS && e.TimeNS < s.seg.ToNS && s.plan.At(e.TimeNS) == s.recording {
 			return nil
 		}

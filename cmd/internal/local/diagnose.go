@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -321,42 +322,43 @@ func (j *Job) StoreDiagnosis(d *Diagnosed) error {
 	if err != nil {
 		return err
 	}
-	parts, err := j.storeLabels(d)
-	if err != nil {
+	if j.cells == nil {
+		return errNoCells
+	}
+	keep := newKeeping(j, manifests)
+	defer keep.drop()
+	if err := keep.labels(d); err != nil {
 		return err
 	}
-	return j.replaceTables(lock, manifests, parts, lake.Labels)
+	var cells []lake.Cell
+	for _, c := range slices.SortedFunc(maps.Keys(j.cells), compareCells) {
+		cells = append(cells, lake.Cell{Host: c.host, Date: c.date})
+	}
+	_, err = keep.store(lock, cells, lake.Labels)
+	return err
 }
 
-// storeLabels writes the labels, a part a date.
-func (j *Job) storeLabels(d *Diagnosed) ([]lake.Part, error) {
-	byDate := map[string]*reports.Input{}
-	for i := range d.Windows {
-		date := lake.Date(d.Windows[i].StartNS)
-		in := byDate[date]
-		if in == nil {
-			in = &reports.Input{}
-			byDate[date] = in
+// labels writes the labels, a part a date and host.
+func (k *keeping) labels(d *Diagnosed) error {
+	for _, c := range byCell(len(d.Windows), func(i int) (string, int64) { return d.Windows[i].Host, d.Windows[i].StartNS }) {
+		in := &reports.Input{}
+		for _, i := range c.rows {
+			in.Windows = append(in.Windows, d.Windows[i])
+			in.Points = append(in.Points, d.Points[i])
+			in.Result.Diagnoses = append(in.Result.Diagnoses, d.Result.Diagnoses[i])
 		}
-		in.Windows = append(in.Windows, d.Windows[i])
-		in.Points = append(in.Points, d.Points[i])
-		in.Result.Diagnoses = append(in.Result.Diagnoses, d.Result.Diagnoses[i])
-	}
-	var parts []lake.Part
-	for _, date := range sortedKeys(byDate) {
-		cols, err := reports.LabelColumns(byDate[date])
+		cols, err := reports.LabelColumns(in)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		name := lake.PartName{Table: lake.Labels, Date: date, Input: "labels"}.Path()
-		p, err := writeTable(filepath.Join(j.Lake, filepath.FromSlash(name)), cols, nil)
+		name := lake.PartName{Table: lake.Labels, Date: c.date, Host: c.host, Input: "labels"}.Path()
+		p, err := writeTable(k.path(name), cols, nil)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		p.Path = name
-		parts = append(parts, p)
+		k.add(name, p)
 	}
-	return parts, nil
+	return nil
 }
 
 // axes is the principal components of the first family's model.

@@ -39,8 +39,17 @@ func (j *Job) witness(windows []features.Window, rules *cluster.Rules) error {
 	if err := placeEvidence(windows, hosts, rules.Asked()); err != nil {
 		return err
 	}
-	j.found, err = j.findings(windows, hosts, rules)
-	return err
+	if j.found, err = j.findings(windows, hosts, rules); err != nil || j.cells == nil {
+		return err
+	}
+	dates := map[string]bool{}
+	for c := range j.cells {
+		dates[c.date] = true
+	}
+	j.found = slices.DeleteFunc(j.found, func(f cluster.Finding) bool { // of other days
+		return f.ToNS != 0 && !dates[lake.Date(f.FromNS)] && !dates[lake.Date(f.ToNS)]
+	})
+	return nil
 }
 
 // placeEvidence gives the windows the answers of the parts, by host.

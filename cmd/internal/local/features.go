@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,12 +23,13 @@ import (
 	"github.com/iopathy/iopathy/reports"
 )
 
-// Features folds the rows of the given inputs (of all, for nil) into windows
-// and stores windows and ticks, in place of those that an earlier call made.
-// The windows come by host, device and time; ticks is their number. Diagnose
-// then hears the evidence of the same inputs.
+// Features makes the windows and ticks of the days and hosts that the given
+// inputs have rows of (of all that the lake holds rows of, for nil), where those
+// that stand there were made of something else, and stores them in their place.
+// All else stays. The windows of these days and hosts come back, by host, device and
+// time; ticks is their number. Diagnose, StoreDiagnosis and Write then concern
+// them.
 func (j *Job) Features(ctx context.Context, inputs []string) (windows []features.Window, ticks int64, err error) {
-	j.inputs = inputs
 	lock, err := lake.NewLock(j.Lake)
 	if err != nil {
 		return nil, 0, err
@@ -37,12 +39,70 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 	if err != nil {
 		return nil, 0, err
 	}
-	hosts, err := j.hosts(manifests, inputs)
+	stock, err := newStock(manifests)
 	if err != nil {
 		return nil, 0, err
 	}
+	set := map[string]bool{}
+	for _, in := range inputs {
+		set[in] = true
+	}
+	concerned := stock.of(func(in string) bool { return inputs == nil || set[in] })
+	look := maps.Clone(concerned) // what is beside them may be made of their rows, too
+	for c := range concerned {
+		for _, beside := range []cell{c.shift(-1), c.shift(1)} {
+			if stock.cells[beside] != nil {
+				look[beside] = true
+			}
+		}
+	}
+	feeds, records, err := j.stale(stock, look)
+	if err != nil {
+		return nil, 0, err
+	}
+	keep := newKeeping(j, manifests)
+	defer keep.drop()
+	made, err := j.foldCells(ctx, manifests, stock, feeds, records, keep)
+	if err != nil {
+		return nil, 0, err
+	}
+	// A day beside them is judged again only if it is another than before.
+	for c := range records {
+		if !concerned[c] && keep.changed[c] {
+			concerned[c] = true
+		}
+	}
+	var replaced []lake.Cell
+	for _, c := range slices.SortedFunc(maps.Keys(records), compareCells) {
+		replaced = append(replaced, records[c])
+	}
+	if len(replaced) > 0 {
+		if manifests, err = keep.store(lock, replaced, lake.Windows, lake.Ticks, lake.Profiles); err != nil {
+			return nil, 0, err
+		}
+	}
+	j.concern(stock, concerned)
+	windows, err = j.together(manifests, concerned, made)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, p := range lake.Parts(manifests, lake.Ticks) {
+		if c, err := cellOf(p); err == nil && concerned[c] {
+			ticks += p.Rows
+		}
+	}
+	return windows, ticks, nil
+}
+
+// foldCells folds the rows of cells, and writes their windows and ticks. The
+// windows come by host, device and time.
+func (j *Job) foldCells(ctx context.Context, manifests []lake.Manifest, s *stock, feeds []*feed, records map[cell]lake.Cell, keep *keeping) ([]features.Window, error) {
+	hosts, err := j.hosts(manifests, s, feeds)
+	if err != nil {
+		return nil, err
+	}
 	var results []*deviceResult
-	writer := newTickWriter(j.Lake)
+	writer := newTickWriter(j.Lake, keep)
 	var done atomic.Int64
 	var closed, profiles sync.Pool
 	g, gctx := errgroup.WithContext(ctx)
@@ -59,7 +119,7 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 			if gctx.Err() != nil {
 				break
 			}
-			i, res := len(results), &deviceResult{}
+			i, res := len(results), &deviceResult{key: t.key, cell: t.feed.cell}
 			results = append(results, res)
 			// Go waits for a worker: no more hosts are open than workers.
 			g.Go(func() error {
@@ -68,7 +128,7 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 					return err
 				}
 				stacked := told[t.key.Device]
-				lane := writer.lane(i, t.key)
+				lane := writer.lane(i, t.key, t.feed.cell)
 				if stacked == nil || !stacked.LeftOut {
 					if err := t.fold(j.Config.Features, res, lane.add, &closed, &profiles); err != nil {
 						writer.abort()
@@ -88,46 +148,63 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 	}
 	if err := g.Wait(); err != nil {
 		writer.abort()
-		return nil, 0, err
+		return nil, err
 	}
-	parts, ticks, err := writer.close()
-	if err != nil {
-		return nil, 0, err
+	if err := writer.close(); err != nil {
+		return nil, err
 	}
-	equal := equals(results)
+	if err := tell(results, records); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(results, func(a, b *deviceResult) int {
+		return cmp.Or(strings.Compare(a.key.Host, b.key.Host), strings.Compare(a.key.Device, b.key.Device), strings.Compare(a.cell.date, b.cell.date))
+	})
 	count := 0
 	for _, r := range results {
 		count += len(r.windows)
 	}
-	windows = make([]features.Window, 0, count)
+	windows := make([]features.Window, 0, count)
 	for _, r := range results {
 		windows = append(windows, r.windows...)
 		r.windows = nil
 	}
-	wparts, err := j.storeWindows(windows)
-	if err != nil {
-		return nil, 0, err
+	if err := keep.profiles(results); err != nil {
+		return nil, err
 	}
-	pparts, err := j.storeProfiles(results)
-	if err != nil {
-		return nil, 0, err
-	}
-	devices := []reports.DeviceSources{}
-	for _, r := range results {
-		if r.sources != nil {
-			devices = append(devices, *r.sources)
-		}
-	}
-	told, err := json.Marshal(append(devices, equal...)) // [] if there is nothing to tell
-	if err != nil {
-		return nil, 0, err
-	}
-	return windows, ticks, j.replaceTablesOf(lock, manifests, slices.Concat(parts, wparts, pparts), told, lake.Windows, lake.Ticks, lake.Profiles)
+	return windows, keep.windows(windows)
 }
 
-// hostTask is a host and where the rows of its devices are.
+// tell puts what is to be told of the devices into the records of their cells.
+func tell(results []*deviceResult, records map[cell]lake.Cell) error {
+	byCell := map[cell][]*deviceResult{}
+	for _, r := range results {
+		byCell[r.cell] = append(byCell[r.cell], r)
+	}
+	for c, all := range byCell {
+		var devices []reports.DeviceSources
+		for _, r := range all {
+			if r.sources != nil {
+				devices = append(devices, *r.sources)
+			}
+		}
+		if devices = append(devices, equals(all)...); len(devices) == 0 {
+			continue
+		}
+		told, err := json.Marshal(devices)
+		if err != nil {
+			return err
+		}
+		record := records[c]
+		record.Devices = told
+		records[c] = record
+	}
+	return nil
+}
+
+// hostTask is a day of a host and where the rows of its devices are.
 type hostTask struct {
 	host            string
+	feed            *feed
 	events, samples []string // files
 	open            map[string][]openIO
 	inputs          map[string]*inputFacts // of the lake
@@ -142,50 +219,34 @@ type openIO struct {
 	input   string
 }
 
-// hosts lists the hosts that have rows of the inputs, by name.
-func (j *Job) hosts(manifests []lake.Manifest, inputs []string) ([]*hostTask, error) {
-	set := map[string]bool{}
-	for _, in := range inputs {
-		set[in] = true
-	}
-	use := func(input string) bool { return inputs == nil || set[input] }
+// hosts makes the tasks of the cells, in their order.
+func (j *Job) hosts(manifests []lake.Manifest, s *stock, feeds []*feed) ([]*hostTask, error) {
 	facts, err := j.factsOfInputs(manifests)
 	if err != nil {
 		return nil, err
 	}
-	hosts := map[string]*hostTask{}
-	host := func(name string) *hostTask {
-		if hosts[name] == nil {
-			hosts[name] = &hostTask{host: name, open: map[string][]openIO{}, inputs: facts, stack: stack{}}
-		}
-		return hosts[name]
+	all := make([]*hostTask, len(feeds))
+	byHost := map[string][]*hostTask{}
+	inPlay := map[string]bool{}
+	for i, f := range feeds {
+		all[i] = &hostTask{host: f.host, feed: f, events: j.files(f.events), samples: j.files(f.samples), open: map[string][]openIO{}, inputs: facts, stack: stack{}}
+		byHost[f.host] = append(byHost[f.host], all[i])
+		maps.Copy(inPlay, f.inputs)
 	}
-	events, err := j.partsByHost(manifests, lake.Events, use)
-	if err != nil {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	if err := j.evidence(manifests, inPlay, facts, byHost); err != nil {
 		return nil, err
 	}
-	for name, parts := range events {
-		host(name).events = parts
-	}
-	samples, err := j.partsByHost(manifests, lake.Samples, use)
-	if err != nil {
-		return nil, err
-	}
-	for name, parts := range samples {
-		host(name).samples = parts
-	}
-	if err := j.evidence(manifests, use, facts, host); err != nil {
-		return nil, err
-	}
-	stacksOf(manifests, hosts)
+	stacksOf(manifests, all)
 	var parts []string
-	for _, name := range sortedKeys(events) {
-		parts = append(parts, events[name]...)
+	for _, p := range lake.Parts(manifests, lake.Events) {
+		if inPlay[inputOf(p.Path)] {
+			parts = append(parts, filepath.Join(j.Lake, filepath.FromSlash(p.Path)))
+		}
 	}
-	if err := j.weigh(facts, parts); err != nil {
-		return nil, err
-	}
-	return slices.SortedFunc(maps.Values(hosts), func(a, b *hostTask) int { return strings.Compare(a.host, b.host) }), nil
+	return all, j.weigh(facts, parts)
 }
 
 // tasks lists the host's devices by name, and what is to be told of those that
@@ -194,15 +255,16 @@ func (h *hostTask) tasks(o features.Options) ([]*deviceTask, map[string]*reports
 	tasks := map[string]*deviceTask{}
 	task := func(device string) *deviceTask {
 		if tasks[device] == nil {
-			tasks[device] = &deviceTask{key: features.Key{Host: h.host, Device: device}, inputs: h.inputs}
+			tasks[device] = &deviceTask{key: features.Key{Host: h.host, Device: device}, feed: h.feed, inputs: h.inputs}
 		}
 		return tasks[device]
 	}
 	if len(h.events) > 0 {
-		index, err := lake.NewIndex(h.events, "latency_ns", "latency_kind")
+		index, err := lake.NewIndex(h.events, "time_ns", "latency_ns", "latency_kind")
 		if err != nil {
 			return nil, nil, err
 		}
+		index.Between(h.feed.fromNS, h.feed.toNS)
 		for _, d := range index.Devices() {
 			task(d).events = index
 		}
@@ -248,8 +310,8 @@ func (j *Job) partsByHost(manifests []lake.Manifest, table string, use func(stri
 // evidence reads what counts for the folds: the I/Os that never completed,
 // which keep a device busy to the end of their input, and notices of records
 // that were lost.
-func (j *Job) evidence(manifests []lake.Manifest, use func(string) bool, inputs map[string]*inputFacts, host func(string) *hostTask) error {
-	hosts, err := j.partsByHost(manifests, lake.Evidence, use)
+func (j *Job) evidence(manifests []lake.Manifest, inPlay map[string]bool, inputs map[string]*inputFacts, byHost map[string][]*hostTask) error {
+	hosts, err := j.partsByHost(manifests, lake.Evidence, func(in string) bool { return inPlay[in] })
 	if err != nil {
 		return err
 	}
@@ -277,14 +339,12 @@ func (j *Job) evidence(manifests []lake.Manifest, use func(string) bool, inputs 
 				}
 				for i := range facts {
 					f := &facts[i]
+					for _, h := range byHost[name] {
+						if h.feed.inputs[id] {
+							h.hear(f, &names, id, in.lastNS)
+						}
+					}
 					switch names.String(f.Name) {
-					case "open_io":
-						device := names.String(f.Device)
-						host(name).open[device] = append(host(name).open[device], openIO{f.TimeNS, in.lastNS, id})
-					case latencyBucketFact:
-						host(name).latencies.add(names.String(f.Device), id, f.TimeNS, names.String(f.Text), f.Value)
-					case "remap":
-						host(name).stack.add(names.String(f.Text), names.String(f.Device))
 					case "lost_records", "lost_events":
 						l := loss{atNS: f.TimeNS, nextNS: math.MaxInt64, n: f.Value}
 						if names.String(f.Text) == wholeLoss {
@@ -300,6 +360,26 @@ func (j *Job) evidence(manifests []lake.Manifest, use func(string) bool, inputs 
 		}
 	}
 	return nil
+}
+
+// hear takes a fact of an input that ends at lastNS, as far as it is of the day.
+func (h *hostTask) hear(f *ingest.Evidence, names *ingest.Names, input string, lastNS int64) {
+	from, to := h.feed.fromNS, h.feed.dayNS+dayNS+edgeNS
+	device := names.String(f.Device)
+	switch names.String(f.Name) {
+	case "open_io":
+		if f.TimeNS < to && lastNS >= from {
+			h.open[device] = append(h.open[device], openIO{max(f.TimeNS, from), min(lastNS, to), input})
+		}
+	case latencyBucketFact:
+		if f.TimeNS >= from-dayNS && f.TimeNS < to+dayNS {
+			h.latencies.add(device, input, f.TimeNS, names.String(f.Text), f.Value)
+		}
+	case "remap":
+		if f.TimeNS < to+dayNS {
+			h.stack.add(names.String(f.Text), device)
+		}
+	}
 }
 
 // tail is the part of a path from its table on.

@@ -181,10 +181,8 @@ func dated(p lake.Part, fromNS, toNS int64) (lake.PartName, bool) {
 // windowsOf reads the windows of a span and of hosts that a glob names.
 func (j *Job) windowsOf(manifests []lake.Manifest, fromNS, toNS int64, host string) ([]features.Window, error) {
 	var all []features.Window
-	for _, p := range lake.Parts(manifests, lake.Windows) {
-		if _, ok := dated(p, fromNS-int64(dayNS), toNS); !ok {
-			continue
-		}
+	parts := windowParts(manifests, fromNS, toNS)
+	for _, p := range parts {
 		r, err := lake.Open(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), nil)
 		if err != nil {
 			return nil, err
@@ -202,10 +200,28 @@ func (j *Job) windowsOf(manifests []lake.Manifest, fromNS, toNS int64, host stri
 		ok, _ := path.Match(host, w.Host) // the verb has checked the pattern
 		return w.EndNS <= fromNS || w.StartNS >= toNS || host != "" && !ok
 	})
-	slices.SortStableFunc(all, func(a, b features.Window) int {
-		return cmp.Or(strings.Compare(a.Host, b.Host), strings.Compare(a.Device, b.Device), cmp.Compare(a.StartNS, b.StartNS))
-	})
+	sortWindows(all)
 	return all, nil
+}
+
+// windowParts are the parts that may hold windows of a span: of the length and
+// tick made last, or, where there are none such, of those that there are.
+func windowParts(manifests []lake.Manifest, fromNS, toNS int64) []lake.Part {
+	var parts, others []lake.Part
+	other := othersOf(manifests)
+	for _, p := range lake.Parts(manifests, lake.Windows) {
+		switch name, ok := dated(p, fromNS-dayNS, toNS); {
+		case !ok:
+		case other[cell{name.Host, name.Date}]:
+			others = append(others, p)
+		default:
+			parts = append(parts, p)
+		}
+	}
+	if len(parts) == 0 {
+		return others
+	}
+	return parts
 }
 
 // groupsOf are the row groups that may hold windows of a span and a host.

@@ -3,68 +3,75 @@ package local
 import (
 	"errors"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest/lake"
 )
 
-// profilesDate is the day under which the profiles stand: each is of all the
-// days of its device.
-const profilesDate = "1970-01-01"
-
 // profileDevices is how many devices are laid out as columns at a time.
 const profileDevices = 256
 
-// storeProfiles writes the profiles of the devices as one part.
-func (j *Job) storeProfiles(results []*deviceResult) ([]lake.Part, error) {
-	name := lake.PartName{Table: lake.Profiles, Date: profilesDate, Input: "profiles"}.Path()
-	w, err := lake.Create(filepath.Join(j.Lake, filepath.FromSlash(name)), lake.Fields(features.ProfileColumns(nil)), nil)
-	if err != nil {
-		return nil, err
-	}
-	var some []features.DeviceProfile
-	rows := 0
-	flush := func() error {
-		if rows == 0 {
-			return nil
-		}
-		err := w.Write(features.ProfileColumns(some))
-		some, rows = some[:0], 0
-		return err
-	}
+// profiles writes the profiles of the devices, a part a date and host.
+func (k *keeping) profiles(results []*deviceResult) error {
+	byCell := map[cell][]*deviceResult{}
 	for _, r := range results {
-		some = append(some, r.profile)
-		rows += len(r.profile.Rows)
-		r.profile = features.DeviceProfile{}
-		if len(some) == profileDevices {
-			if err := flush(); err != nil {
-				w.Abort()
-				return nil, err
-			}
+		byCell[r.cell] = append(byCell[r.cell], r)
+	}
+	for _, c := range slices.SortedFunc(maps.Keys(byCell), compareCells) {
+		name := lake.PartName{Table: lake.Profiles, Date: c.date, Host: c.host, Input: "profiles"}.Path()
+		p, err := writeProfiles(k.path(name), byCell[c])
+		if err != nil {
+			return err
 		}
+		k.add(name, p)
 	}
-	if err := flush(); err != nil {
-		w.Abort()
-		return nil, err
-	}
-	p, err := w.Close()
-	if err != nil {
-		return nil, err
-	}
-	p.Path = name
-	return []lake.Part{p}, nil
+	return nil
 }
 
-// profiles reads the profiles of the devices that are wanted. A lake of an
-// earlier version has none.
+func writeProfiles(path string, results []*deviceResult) (lake.Part, error) {
+	w, err := lake.Create(path, lake.Fields(features.ProfileColumns(nil)), nil)
+	if err != nil {
+		return lake.Part{}, err
+	}
+	for some := range slices.Chunk(results, profileDevices) {
+		var profiles []features.DeviceProfile
+		rows := 0
+		for _, r := range some {
+			profiles = append(profiles, r.profile)
+			rows += len(r.profile.Rows)
+			r.profile = features.DeviceProfile{}
+		}
+		if rows == 0 {
+			continue
+		}
+		if err := w.Write(features.ProfileColumns(profiles)); err != nil {
+			w.Abort()
+			return lake.Part{}, err
+		}
+	}
+	return w.Close()
+}
+
+// profiles reads the profiles of the devices that are wanted, over the days
+// that the job speaks of. A lake of an earlier version has none.
 func (j *Job) profiles(wanted func(features.Key) bool) (map[features.Key]*features.Profile, error) {
 	manifests, err := lake.Manifests(j.Lake)
 	if err != nil {
 		return nil, err
 	}
 	all := map[features.Key]*features.Profile{}
+	other := othersOf(manifests)
 	for _, part := range lake.Parts(manifests, lake.Profiles) {
+		c, err := cellOf(part)
+		if err != nil {
+			return nil, err
+		}
+		if other[c] || j.cells != nil && !j.cells[c] {
+			continue
+		}
 		if err := readProfiles(filepath.Join(j.Lake, filepath.FromSlash(part.Path)), wanted, all); err != nil {
 			return nil, err
 		}

@@ -92,22 +92,23 @@ func (t *deviceTask) sources(o features.Options, recs []recording, plain []featu
 	return out
 }
 
-// deviceSources reads what the last Features told of devices with several
-// recordings.
+// deviceSources reads what Features told of the devices with several
+// recordings, of the cells that the job speaks of.
 func (j *Job) deviceSources() ([]reports.DeviceSources, error) {
 	manifests, err := lake.Manifests(j.Lake)
 	if err != nil {
 		return nil, err
 	}
 	var out []reports.DeviceSources
-	for _, m := range manifests {
-		if len(m.Devices) == 0 {
+	for _, c := range lake.Cells(manifests) {
+		if len(c.Devices) == 0 || j.cells != nil && !j.cells[cell{c.Host, c.Date}] {
 			continue
 		}
-		out = nil
-		if err := json.Unmarshal(m.Devices, &out); err != nil {
-			return nil, fmt.Errorf("manifest of run %s: devices: %w", m.Run, err)
+		var some []reports.DeviceSources
+		if err := json.Unmarshal(c.Devices, &some); err != nil {
+			return nil, fmt.Errorf("manifest: devices of %s on %s: %w", c.Host, c.Date, err)
 		}
+		out = append(out, some...)
 	}
 	return out, nil
 }

@@ -38,7 +38,7 @@ func diskOf(device string) string {
 }
 
 // stacksOf gives the hosts what files beside the inputs told of their devices.
-func stacksOf(manifests []lake.Manifest, hosts map[string]*hostTask) {
+func stacksOf(manifests []lake.Manifest, hosts []*hostTask) {
 	below := map[string]stack{} // by input
 	for _, m := range manifests {
 		for _, in := range m.Inputs {

@@ -28,6 +28,7 @@ const (
 // waits, so all get theirs.
 type tickWriter struct {
 	lake string
+	keep *keeping
 
 	mu    sync.Mutex
 	turns sync.Cond
@@ -35,12 +36,8 @@ type tickWriter struct {
 	lanes map[int]*tickLane
 	held  int // ticks that wait in memory
 	free  [][]features.Tick
-	open  map[string]*tickPart
-	host  string
-	day   int64 // of the last tick, and its name
-	date  string
-	parts []lake.Part
-	rows  int64
+	cell  cell // in hand
+	part  *tickPart
 	err   error
 }
 
@@ -49,6 +46,7 @@ type tickLane struct {
 	to     *tickWriter
 	number int
 	key    features.Key
+	cell   cell
 	hand   []features.Tick
 
 	// Under the lock of to.
@@ -66,17 +64,17 @@ type tickPart struct {
 	rows []features.Tick
 }
 
-func newTickWriter(dir string) *tickWriter {
-	t := &tickWriter{lake: dir, lanes: map[int]*tickLane{}, open: map[string]*tickPart{}}
+func newTickWriter(dir string, keep *keeping) *tickWriter {
+	t := &tickWriter{lake: dir, keep: keep, lanes: map[int]*tickLane{}}
 	t.turns.L = &t.mu
 	return t
 }
 
 // lane begins device number i.
-func (t *tickWriter) lane(i int, key features.Key) *tickLane {
+func (t *tickWriter) lane(i int, key features.Key, c cell) *tickLane {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l := &tickLane{to: t, number: i, key: key}
+	l := &tickLane{to: t, number: i, key: key, cell: c}
 	t.lanes[i] = l
 	return l
 }
@@ -118,7 +116,7 @@ func (l *tickLane) give() {
 	switch {
 	case t.err != nil || len(l.hand) == 0:
 	case t.next == l.number:
-		t.write(l.key, l.hand)
+		t.write(l, l.hand)
 	case l.spill == nil && t.held+len(l.hand) <= heldTicks:
 		l.waiting = append(l.waiting, l.hand)
 		l.count += len(l.hand)
@@ -154,7 +152,7 @@ func (l *tickLane) put() (err error) {
 func (t *tickWriter) drain(l *tickLane) {
 	for _, rows := range l.waiting {
 		if t.err == nil {
-			t.write(l.key, rows)
+			t.write(l, rows)
 		}
 		t.held -= len(rows)
 		if cap(rows) >= laneTicks && len(t.free)*laneTicks < heldTicks {
@@ -194,7 +192,7 @@ func (t *tickWriter) reread(l *tickLane) error {
 		if err != nil {
 			return err
 		}
-		t.write(l.key, rows)
+		t.write(l, rows)
 	}
 	return nil
 }
@@ -209,36 +207,21 @@ func (t *tickWriter) fail(err error) {
 const dayNS = 24 * 60 * 60 * int64(1e9)
 
 // write stores ticks of a device, whose turn it is.
-func (t *tickWriter) write(key features.Key, rows []features.Tick) {
-	if key.Host != t.host {
-		if t.fail(t.closeHost()); t.err != nil {
+func (t *tickWriter) write(l *tickLane, rows []features.Tick) {
+	if l.cell != t.cell {
+		if t.fail(t.closeCell()); t.err != nil {
 			return
 		}
-		t.host = key.Host
+		t.cell = l.cell
 	}
-	t.rows += int64(len(rows))
-	for len(rows) > 0 {
-		at := rows[0].StartNS
-		day := at - (at%dayNS+dayNS)%dayNS
-		if day != t.day || t.date == "" {
-			t.day, t.date = day, lake.Date(at)
-		}
-		p := t.open[t.date]
-		if p == nil {
-			p = &tickPart{name: lake.PartName{Table: lake.Ticks, Date: t.date, Host: key.Host, Input: "ticks"}.Path()}
-			t.open[t.date] = p
-		}
-		// Those of the same day that the row group has room for.
-		n := min(len(rows), tickBuffer-len(p.rows))
-		if rows[n-1].StartNS >= day+dayNS {
-			n = 1
-			for rows[n].StartNS < day+dayNS {
-				n++
-			}
-		}
+	if t.part == nil {
+		t.part = &tickPart{name: lake.PartName{Table: lake.Ticks, Date: l.cell.date, Host: l.cell.host, Input: "ticks"}.Path()}
+	}
+	for p := t.part; len(rows) > 0; {
+		n := min(len(rows), tickBuffer-len(p.rows)) // that the row group has room for
 		p.rows = append(p.rows, rows[:n]...)
 		for range n {
-			p.keys = append(p.keys, key)
+			p.keys = append(p.keys, l.key)
 		}
 		rows = rows[n:]
 		if len(p.rows) == tickBuffer {
@@ -256,7 +239,7 @@ func (t *tickWriter) flush(p *tickPart) error {
 	cols := features.TickColumns(p.keys, p.rows)
 	if p.w == nil {
 		var err error
-		if p.w, err = lake.Create(filepath.Join(t.lake, filepath.FromSlash(p.name)), lake.Fields(cols), nil); err != nil {
+		if p.w, err = lake.Create(t.keep.path(p.name), lake.Fields(cols), nil); err != nil {
 			return err
 		}
 	}
@@ -264,40 +247,39 @@ func (t *tickWriter) flush(p *tickPart) error {
 	return p.w.Write(cols)
 }
 
-func (t *tickWriter) closeHost() error {
-	for _, date := range sortedKeys(t.open) {
-		p := t.open[date]
-		if err := t.flush(p); err != nil {
-			return err
-		}
-		part, err := p.w.Close()
-		if err != nil {
-			return err
-		}
-		part.Path = p.name
-		t.parts = append(t.parts, part)
-		delete(t.open, date)
+// closeCell ends the part of the cell in hand.
+func (t *tickWriter) closeCell() error {
+	p := t.part
+	if p == nil {
+		return nil
 	}
+	if err := t.flush(p); err != nil {
+		return err
+	}
+	t.part = nil
+	part, err := p.w.Close()
+	if err != nil {
+		return err
+	}
+	t.keep.add(p.name, part)
 	return nil
 }
 
-func (t *tickWriter) close() ([]lake.Part, int64, error) {
+func (t *tickWriter) close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err == nil {
-		t.err = t.closeHost()
+		t.err = t.closeCell()
 	}
-	return t.parts, t.rows, t.err
+	return t.err
 }
 
 func (t *tickWriter) abort() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.fail(errors.New("features: given up"))
-	for _, p := range t.open {
-		if p.w != nil {
-			p.w.Abort()
-		}
+	if t.part != nil && t.part.w != nil {
+		t.part.w.Abort()
 	}
 	for _, l := range t.lanes {
 		if l.spill != nil {

@@ -21,8 +21,10 @@ func TestTickLanes(t *testing.T) {
 	key := func(d string) features.Key { return features.Key{Host: "h", Device: d} }
 	write := func(inTurn bool) (dir string, rows int64) {
 		dir = t.TempDir()
-		w := newTickWriter(dir)
-		a, b, c := w.lane(0, key("a")), w.lane(1, key("b")), w.lane(2, key("c"))
+		keep := newKeeping(&Job{Lake: dir}, nil)
+		w := newTickWriter(dir, keep)
+		day := cell{"h", "2023-11-14"}
+		a, b, c := w.lane(0, key("a"), day), w.lane(1, key("b"), day), w.lane(2, key("c"), day)
 		first := func() {
 			for i := range small {
 				a.add(tick(i))
@@ -52,11 +54,12 @@ func TestTickLanes(t *testing.T) {
 		if err := c.close(); err != nil {
 			t.Fatal(err)
 		}
-		parts, rows, err := w.close()
-		if err != nil {
+		if err := w.close(); err != nil {
 			t.Fatal(err)
 		}
-		for i := range parts { // what is left is what the parts say
+		parts := keep.parts
+		for i := range parts {
+			rows += parts[i].Rows // what is left is what the parts say
 			if _, err := os.Stat(filepath.Join(dir, parts[i].Path)); err != nil {
 				t.Error(err)
 			}
@@ -95,10 +98,10 @@ func TestTickLanes(t *testing.T) {
 
 // TestTickLanesFail gives up while a small device waits for its turn.
 func TestTickLanesFail(t *testing.T) {
-	w := newTickWriter(t.TempDir())
-	w.lane(0, features.Key{Host: "h", Device: "a"})
+	w := newTickWriter(t.TempDir(), newKeeping(&Job{}, nil))
+	w.lane(0, features.Key{Host: "h", Device: "a"}, cell{})
 	w.held = heldTicks // of others
-	b := w.lane(1, features.Key{Host: "h", Device: "b"})
+	b := w.lane(1, features.Key{Host: "h", Device: "b"}, cell{})
 	ended := make(chan error)
 	go func() {
 		for i := range laneTicks {
@@ -110,7 +113,7 @@ func TestTickLanesFail(t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Error("no error after the others gave up")
 	}
-	if _, _, err := w.close(); err == nil {
+	if err := w.close(); err == nil {
 		t.Error("closed without an error")
 	}
 }

@@ -1,0 +1,327 @@
+package local
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/ingest/lake"
+)
+
+// keeping puts parts of windows, ticks or labels in the place of those of the
+// same cells. What takes another's place waits beside it until the manifest is
+// written; what is byte for byte what stands there is left as it is.
+type keeping struct {
+	j         *Job
+	manifests []lake.Manifest
+	live      map[string]lake.Part
+	parts     []lake.Part
+	staged    []string
+	same      map[string]bool // paths of parts that stay
+	changed   map[cell]bool   // whose windows are others than before
+}
+
+func newKeeping(j *Job, manifests []lake.Manifest) *keeping {
+	k := &keeping{j: j, manifests: manifests, live: map[string]lake.Part{}, same: map[string]bool{}, changed: map[cell]bool{}}
+	for _, table := range []string{lake.Windows, lake.Ticks, lake.Profiles, lake.Labels} {
+		for _, p := range lake.Parts(manifests, table) {
+			k.live[p.Path] = p
+		}
+	}
+	return k
+}
+
+// path is the file to write a part to.
+func (k *keeping) path(name string) string {
+	path := filepath.Join(k.j.Lake, filepath.FromSlash(name))
+	if _, waits := k.live[name]; waits {
+		return lake.StagedPath(path)
+	}
+	return path
+}
+
+// add takes a part that was written to its path.
+func (k *keeping) add(name string, p lake.Part) {
+	p.Path = name
+	old, waits := k.live[name]
+	switch {
+	case waits && old.Rows == p.Rows && slices.Equal(old.Blocks, p.Blocks) && k.j.sound(old):
+		k.same[name] = true
+		_ = os.Remove(lake.StagedPath(filepath.Join(k.j.Lake, filepath.FromSlash(name)))) // swept otherwise
+		return
+	case waits:
+		k.staged = append(k.staged, name)
+	}
+	k.parts = append(k.parts, p)
+	if c, err := cellOf(p); err == nil && strings.HasPrefix(name, lake.Windows+"/") {
+		k.changed[c] = true
+	}
+}
+
+// sound says that a part's file is as it was written.
+func (j *Job) sound(p lake.Part) bool {
+	faults, err := lake.VerifyPart(j.Lake, p)
+	return err == nil && len(faults) == 0
+}
+
+// drop removes what waits and was not stored.
+func (k *keeping) drop() {
+	for _, name := range k.staged {
+		_ = os.Remove(lake.StagedPath(filepath.Join(k.j.Lake, filepath.FromSlash(name)))) // swept otherwise
+	}
+	k.staged = nil
+}
+
+// store writes the manifest by which the parts take the place of the tables'
+// earlier ones of the cells, and gives all manifests. Where nothing changes,
+// none is written.
+func (k *keeping) store(lock *lake.Lock, cells []lake.Cell, tables ...string) ([]lake.Manifest, error) {
+	of, dates := map[cell]bool{}, map[string]bool{}
+	for _, c := range cells {
+		of[cell{c.Host, c.Date}], dates[c.Date] = true, true
+	}
+	written := map[string]bool{}
+	for _, p := range k.parts {
+		written[p.Path] = true
+	}
+	var removed []string
+	for _, path := range sortedKeys(k.live) {
+		c, err := cellOf(k.live[path])
+		if err != nil {
+			return nil, err
+		}
+		table, _, _ := strings.Cut(path, "/")
+		if slices.Contains(tables, table) && !written[path] && !k.same[path] && (of[c] || c.host == "" && dates[c.date]) {
+			removed = append(removed, path)
+			if table == lake.Windows {
+				k.changed[c] = true
+			}
+		}
+	}
+	m := lake.Manifest{Run: k.j.RunID + "-" + strings.Join(tables, "-"), Version: k.j.Version, Parts: k.parts, Removed: removed}
+	if tables[0] == lake.Windows {
+		m.Cells = cells
+	} else if len(k.parts)+len(removed) == 0 {
+		return k.manifests, nil
+	}
+	staged, err := lock.StageManifest(m)
+	if err != nil {
+		return nil, err
+	}
+	for len(k.staged) > 0 {
+		if err := lock.Publish(filepath.Join(k.j.Lake, filepath.FromSlash(k.staged[0]))); err != nil {
+			return nil, err
+		}
+		k.staged = k.staged[1:]
+	}
+	if err := staged.Commit(); err != nil {
+		return nil, err
+	}
+	if err := k.j.remove(removed); err != nil {
+		return nil, err
+	}
+	return lake.Manifests(k.j.Lake)
+}
+
+// windows writes windows, a part a date and host, with few of them laid out as
+// columns at a time.
+func (k *keeping) windows(windows []features.Window) error {
+	for _, c := range byCell(len(windows), func(i int) (string, int64) { return windows[i].Host, windows[i].StartNS }) {
+		name := lake.PartName{Table: lake.Windows, Date: c.date, Host: c.host, Input: "windows"}.Path()
+		p, err := writeWindows(k.path(name), windows, c.rows)
+		if err != nil {
+			return err
+		}
+		k.add(name, p)
+	}
+	return nil
+}
+
+// cellRows are the numbers of some rows of a cell.
+type cellRows struct {
+	cell
+	rows []int32
+}
+
+// byCell sorts the numbers of n rows by their cells.
+func byCell(n int, of func(int) (host string, startNS int64)) []cellRows {
+	at := map[cell]int{}
+	var out []cellRows
+	for i := range n {
+		host, ns := of(i)
+		c := cell{host, lake.Date(ns)}
+		k, ok := at[c]
+		if !ok {
+			k = len(out)
+			at[c] = k
+			out = append(out, cellRows{cell: c})
+		}
+		out[k].rows = append(out[k].rows, int32(i))
+	}
+	slices.SortFunc(out, func(a, b cellRows) int { return compareCells(a.cell, b.cell) })
+	return out
+}
+
+// concern says of which cells the job speaks from now on: their windows, and the
+// evidence of the inputs that have rows in them.
+func (j *Job) concern(s *stock, cells map[cell]bool) {
+	j.cells = cells
+	in := map[string]bool{}
+	for c := range cells {
+		if rows := s.cells[c]; rows != nil {
+			for _, p := range slices.Concat(rows.events, rows.samples, rows.evidence) {
+				in[inputOf(p.Path)] = true
+			}
+		}
+	}
+	j.inputs = append([]string{}, sortedKeys(in)...)
+}
+
+// together gives the windows of the cells: those that were made, with those
+// that stand in the lake.
+func (j *Job) together(manifests []lake.Manifest, cells map[cell]bool, made []features.Window) ([]features.Window, error) {
+	fresh := map[cell]bool{}
+	own := map[string]map[string]cell{} // by host and date: one a row would be slow
+	find := func(w *features.Window) cell {
+		date := lake.Date(w.StartNS)
+		if own[w.Host] == nil {
+			own[w.Host] = map[string]cell{}
+		}
+		c, ok := own[w.Host][date]
+		if !ok {
+			c = cell{w.Host, date}
+			own[w.Host][date] = c
+			fresh[c] = true
+		}
+		return c
+	}
+	made = slices.DeleteFunc(made, func(w features.Window) bool { return !cells[find(&w)] })
+	n := len(made)
+	all, err := j.readWindows(manifests, made, func(c cell) bool { return cells[c] && !fresh[c] })
+	if err != nil || len(all) == n {
+		return all, err
+	}
+	sortWindows(all)
+	return all, nil
+}
+
+func sortWindows(all []features.Window) {
+	slices.SortStableFunc(all, func(a, b features.Window) int {
+		return cmp.Or(strings.Compare(a.Host, b.Host), strings.Compare(a.Device, b.Device), cmp.Compare(a.StartNS, b.StartNS))
+	})
+}
+
+// readWindows adds the windows of the cells for which use is true.
+func (j *Job) readWindows(manifests []lake.Manifest, all []features.Window, use func(cell) bool) ([]features.Window, error) {
+	for _, p := range lake.Parts(manifests, lake.Windows) {
+		c, err := cellOf(p)
+		if err != nil {
+			return nil, err
+		}
+		if !use(c) {
+			continue
+		}
+		r, err := lake.Open(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), nil)
+		if err != nil {
+			return nil, err
+		}
+		all, err = appendWindows(all, r)
+		if cerr := r.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Windows reads all windows of the lake, by host, device and time: those of the
+// length and tick that were last asked for (see OtherWindows).
+func (j *Job) Windows() ([]features.Window, error) {
+	return j.WindowsBetween("", "9999-12-31")
+}
+
+// WindowsBetween is Windows for the dates from the first to the last, and makes
+// the job speak of these.
+func (j *Job) WindowsBetween(first, last string) ([]features.Window, error) {
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newStock(manifests)
+	if err != nil {
+		return nil, err
+	}
+	other := othersOf(manifests)
+	cells := map[cell]bool{}
+	for c := range s.cells {
+		if c.date >= first && c.date <= last && !other[c] {
+			cells[c] = true
+		}
+	}
+	for c := range s.made { // the rows that they were made of may be gone
+		if c.date >= first && c.date <= last && !other[c] {
+			cells[c] = true
+		}
+	}
+	j.concern(s, cells)
+	all, err := j.readWindows(manifests, nil, func(c cell) bool { return cells[c] || c.host == "" && c.date >= first && c.date <= last })
+	if err != nil {
+		return nil, err
+	}
+	sortWindows(all)
+	return all, nil
+}
+
+// othersOf are the cells whose windows were made with another window or tick
+// than those made last: they can be read, and are not mixed with these.
+func othersOf(manifests []lake.Manifest) map[cell]bool {
+	var last lake.Cell
+	for _, m := range manifests {
+		if n := len(m.Cells); n > 0 {
+			last = m.Cells[n-1]
+		}
+	}
+	out := map[cell]bool{}
+	for _, c := range lake.Cells(manifests) {
+		if c.WindowNS != last.WindowNS || c.TickNS != last.TickNS {
+			out[cell{c.Host, c.Date}] = true
+		}
+	}
+	return out
+}
+
+// OtherWindows says in words which windows of the lake are of another length or
+// tick than those made last, and what to do; "" if none are.
+func (j *Job) OtherWindows() (string, error) {
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		return "", err
+	}
+	others := othersOf(manifests)
+	if len(others) == 0 {
+		return "", nil
+	}
+	var first, last string
+	var length, tick int64
+	for _, c := range lake.Cells(manifests) {
+		if others[cell{c.Host, c.Date}] {
+			if first == "" || c.Date < first {
+				first, length, tick = c.Date, c.WindowNS, c.TickNS
+			}
+			last = max(last, c.Date)
+		}
+	}
+	return fmt.Sprintf("%d host-days of %s to %s have windows of another length (%v with ticks of %v) and are left out: iopathy features makes them anew of what events are left",
+		len(others), first, last, time.Duration(length), time.Duration(tick)), nil
+}
+
+// errNoCells says that a diagnosis is of no windows that were read from the lake.
+var errNoCells = errors.New("labels: of which days and hosts is not known")
