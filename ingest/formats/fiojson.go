@@ -225,17 +225,15 @@ func (d *fioJSON) tokens(b []byte, out *ingest.Out) {
 				return
 			}
 			i += n
-			if d.hasKey {
-				d.hasKey = false
-				d.value(s, out)
-				continue
-			}
 			for i < len(b) && b[i] == ' ' {
 				i++
 			}
-			if i < len(b) && b[i] == ':' {
+			if i < len(b) && b[i] == ':' { // of a key without a value nothing is known
 				d.key, d.hasKey = append(d.key[:0], s...), true
 				i++
+			} else if d.hasKey {
+				d.hasKey = false
+				d.value(s, out)
 			}
 		default:
 			from := i

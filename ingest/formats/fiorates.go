@@ -75,6 +75,9 @@ func fioAveraged(head []byte) bool {
 	return 4*windows >= 3*len(rows)
 }
 
+// fioBOM is the byte order mark that some editors put before a text.
+const fioBOM = "\xef\xbb\xbf"
+
 // fioDirections are the directions that have rates: read, write, trim.
 const fioDirections = 3
 
@@ -113,7 +116,7 @@ func newFioRates(src *ingest.Source) (*fioRates, error) {
 		m := &d.members[i]
 		m.iops = i == 1 || len(src.Heads) == 1 && kind == fioIOPS // of two names the shorter comes first
 		m.last, m.gapless = -1, true
-		rows, hexes, columns := fioRows(head)
+		rows, hexes, columns := fioRows(bytes.TrimPrefix(head, []byte(fioBOM)))
 		if columns == 0 {
 			continue
 		}
@@ -174,7 +177,7 @@ func (d *fioRates) Decode(run ingest.Run, out *ingest.Out) (took int) {
 		}
 		out.Position = start + int64(took)
 		if out.Position == 0 {
-			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+			line = bytes.TrimPrefix(line, []byte(fioBOM))
 		}
 		out.Tally.Lines++
 		d.line(run.Member, m, line, out)
@@ -187,7 +190,7 @@ func (d *fioRates) Decode(run ingest.Run, out *ingest.Out) (took int) {
 
 func (d *fioRates) line(member int, m *fioRateLog, line []byte, out *ingest.Out) {
 	reject := func(reason string) {
-		m.gapless = false
+		m.gapless, m.open.torn = false, true
 		out.Reject(line, reason)
 	}
 	text := bytes.TrimSpace(line)
@@ -224,7 +227,7 @@ func (d *fioRates) line(member int, m *fioRateLog, line []byte, out *ingest.Out)
 			if run != m.run {
 				m.run, m.last, m.gapless = run, -1, true
 			}
-			m.open = fioWindow{run: run, end: f[0], from: -1, pos: out.Position, lineno: out.Lineno}
+			m.open = fioWindow{run: run, end: f[0], from: -1, torn: !m.gapless, pos: out.Position, lineno: out.Lineno}
 			m.span()
 		}
 		m.open.lines++
@@ -324,6 +327,9 @@ func (d *fioRates) counts(s *ingest.Sample, w *fioWindow, iops bool) {
 		to, unit = [fioDirections]*int64{&s.Reads, &s.Writes, &s.Discards}, 1
 	}
 	for i, v := range to {
+		if w.torn && !w.seen[i] {
+			continue
+		}
 		hi, lo := bits.Mul64(uint64(w.rates[i]*unit), uint64(w.end-w.from))
 		lo, carry := bits.Add64(lo, 500, 0)
 		n, _ := bits.Div64(hi+carry, lo, 1000)

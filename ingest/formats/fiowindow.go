@@ -22,6 +22,7 @@ type fioWindow struct {
 	idle           int64 // ms before it in which nothing moved
 	rates          [fioDirections]int64
 	seen           [fioDirections]bool
+	torn           bool // a line in or before it was rejected: what isn't seen is not known
 	lines          int64 // 0: there is none
 	pos, lineno    int64
 }
@@ -94,6 +95,8 @@ func (m *fioRateLog) span() {
 	case before < 0 && m.window > 0:
 		w.from = w.end - m.window
 	case before < 0:
+	case m.spans && !m.gapless && m.window > 0:
+		w.from = max(w.end-m.window, before)
 	case m.spans || m.window == 0 || 2*length <= 3*m.window:
 		w.from = before
 	default:

@@ -299,6 +299,10 @@ func (d *iostatText) deviceLine(line []byte, tok [][]byte, indent int, text []by
 			d.misfit(numbers, len(tok), text, out)
 			return
 		}
+		if at > 2 && decimals(tok[1:at]) { // the header is torn, or a line is glued to it
+			out.Reject(text, "columns")
+			return
+		}
 		d.row(tok[at:], name, indent > d.indent, 1, text, out)
 	case d.last && len(tok) > n && d.values(tok[:n]):
 		end := offsetOf(line, tok[n-1]) + len(tok[n-1])
@@ -308,6 +312,21 @@ func (d *iostatText) deviceLine(line []byte, tok [][]byte, indent int, text []by
 	default:
 		d.misfit(numbers, len(tok), text, out)
 	}
+}
+
+// decimals says that one of the fields is a number with decimals, as no part of
+// a device's name is.
+func decimals(tok [][]byte) bool {
+	for _, t := range tok {
+		_, at := scanDigits(t, 0)
+		if at == 0 || at+1 >= len(t) || t[at] != '.' && t[at] != ',' {
+			continue
+		}
+		if _, end := scanDigits(t, at+1); end == len(t) {
+			return true
+		}
+	}
+	return false
 }
 
 // offsetOf is where part, a piece of line, begins.

@@ -30,6 +30,8 @@ type jsonWalk struct {
 	nth   [jsonWalkDepth]int    // elements seen of the open lists
 	key   []byte
 	has   bool
+
+	commas bool // a comma between two digits of a key's value is a decimal one
 }
 
 // at is the key of the open object or list of a depth, from 1; the document itself has none.
@@ -99,19 +101,18 @@ func (w *jsonWalk) tokens(b []byte, v jsonVisitor, out *ingest.Out) bool {
 				return true
 			}
 			i += n
-			if w.has {
-				v.value(s, true, out)
-				w.has = false
-				continue
-			}
 			j := i
 			for j < len(b) && isBlank(b[j]) {
 				j++
 			}
-			if j < len(b) && b[j] == ':' {
+			switch {
+			case j < len(b) && b[j] == ':': // of a key without a value nothing is known
 				w.key, w.has = append(w.key[:0], s...), true
 				i = j + 1
-			} else {
+			case w.has:
+				v.value(s, true, out)
+				w.has = false
+			default:
 				w.element(s, true, v, out)
 			}
 		default:
@@ -119,7 +120,7 @@ func (w *jsonWalk) tokens(b []byte, v jsonVisitor, out *ingest.Out) bool {
 				return false // text behind the document
 			}
 			from := i
-			for i < len(b) && !fioEnds(b[i]) {
+			for i < len(b) && (!fioEnds(b[i]) || w.commas && w.has && decimalComma(b, i)) {
 				i++
 			}
 			if w.has {
@@ -131,6 +132,11 @@ func (w *jsonWalk) tokens(b []byte, v jsonVisitor, out *ingest.Out) bool {
 		}
 	}
 	return true
+}
+
+// decimalComma says that b[i] is a comma between two digits.
+func decimalComma(b []byte, i int) bool {
+	return b[i] == ',' && i > 0 && i+1 < len(b) && isDecimal(b[i-1]) && isDecimal(b[i+1])
 }
 
 func (w *jsonWalk) element(b []byte, text bool, v jsonVisitor, out *ingest.Out) {

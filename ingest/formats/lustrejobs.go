@@ -113,7 +113,7 @@ func lustreCell(b []byte, word string) (int64, bool) {
 func (d *lustreJobs) figure(key, value, line []byte, out *ingest.Out) {
 	n, ok := lustreCell(value, "samples:")
 	sum, hasSum := lustreCell(value, " sum:")
-	if !ok || value[len(value)-1] != '}' {
+	if !ok || value[len(value)-1] != '}' || bytes.IndexByte(value[1:], '{') >= 0 { // torn, or glued to another
 		out.Reject(line, "columns")
 		return
 	}

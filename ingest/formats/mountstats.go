@@ -80,9 +80,11 @@ type mountStats struct {
 	device []byte // of the mount in hand; empty: it is none of NFS
 	read   ctrRow
 	text   []byte
-	seen   map[string]bool // of the snapshot in hand, where no stamps part snapshots
+	seen   map[string]*int64 // the snapshot that a mount was last in, where no stamps part snapshots
+	round  int64             // number of the snapshot in hand
 	sums   [mountSums]float64
 	more   bool // sums has something
+	torn   bool // a line of the mount in hand was rejected: sums lack a part
 }
 
 // The sums of a mount that are evidence.
@@ -111,11 +113,17 @@ func (d *mountStats) Line(line []byte, out *ingest.Out) {
 	b := trimBlanks(line)
 	colon := bytes.IndexByte(b, ':')
 	switch {
-	case len(b) == 0 || !isBlank(line[0]):
+	case len(b) == 0:
 		d.settle(out)
 		d.device = d.device[:0]
-		if len(b) > 0 && d.clock.mark(line) {
-			clear(d.seen)
+		out.Note()
+	case !isBlank(line[0]):
+		clock := d.clock
+		if clock.mark(line) || bytes.HasPrefix(line, []byte("device ")) { // others' words end no mount
+			d.settle(out)
+			d.device = d.device[:0]
+			d.clock = clock
+			d.round++
 		}
 		out.Note()
 	case len(d.device) == 0 || colon <= 0:
@@ -153,6 +161,7 @@ func mountCells(b []byte, v *[16]int64) (n int, ok bool) {
 func (d *mountStats) bytes(b, line []byte, out *ingest.Out) {
 	var v [16]int64
 	if n, ok := mountCells(b, &v); !ok || n < 6 {
+		d.torn = true
 		out.Reject(line, "columns")
 		return
 	}
@@ -171,9 +180,11 @@ func (d *mountStats) call(name, b, line []byte, out *ingest.Out) {
 	n, ok := mountCells(b, &v)
 	switch {
 	case !ok || n < 8:
+		d.torn = true
 		out.Reject(line, "columns")
 		return
 	case v[0] == ingest.Missing:
+		d.torn = true
 		out.Reject(line, "impossible")
 		return
 	}
@@ -217,16 +228,25 @@ func (d *mountStats) settle(out *ingest.Out) {
 		return
 	}
 	if d.seen == nil {
-		d.seen = make(map[string]bool)
+		d.seen = make(map[string]*int64)
 	}
 	if !d.clock.marked { // a mount that comes again begins a snapshot
-		if d.seen[string(d.device)] {
-			clear(d.seen)
+		at := d.seen[string(d.device)]
+		if at != nil && *at == d.round {
+			d.round++
 			d.clock.next()
 		}
-		if len(d.seen) < devicesBound {
-			d.seen[string(d.device)] = true
+		switch {
+		case at != nil:
+			*at = d.round
+		case len(d.seen) < devicesBound:
+			round := d.round
+			d.seen[string(d.device)] = &round
 		}
+	}
+	if d.torn { // what was lost may be a part of any sum
+		d.more = false
+		r.snap.known &^= 1 << ctrInFlightNS
 	}
 	r.host, r.device, r.timeNS, r.text = d.host, d.device, d.clock.timeNS, d.text
 	if d.more {
@@ -249,7 +269,7 @@ func (d *mountStats) settle(out *ingest.Out) {
 		d.series.add(r, out)
 	}
 	d.read.snap.known, d.read.lines = 0, 0
-	d.sums, d.more = [mountSums]float64{}, false
+	d.sums, d.more, d.torn = [mountSums]float64{}, false, false
 	d.device = d.device[:0]
 }
 

@@ -108,7 +108,7 @@ func (d *mpstat) Line(line []byte, out *ingest.Out) {
 		d.table = false
 		out.Note()
 	case n == 0 || n >= len(tok):
-		d.table = d.table && len(tok) > 0 && n > 0
+		d.table = d.table && len(tok) > 0 // text of others doesn't end a table
 		out.Note()
 	default:
 		stamp := tok[0]

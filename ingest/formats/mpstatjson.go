@@ -33,6 +33,7 @@ var MpstatJSON = ingest.Register(ingest.Format{
 		}
 		d := &mpstatJSON{stamps: stamps, host: src.Host}
 		d.stamps.day(src.Options.StartNS)
+		d.walk.commas = true
 		return d, nil
 	},
 })

@@ -77,7 +77,7 @@ func (d *promJSON) Decode(block []byte, final bool, out *ingest.Out) int {
 			}
 			room = int(min(out.Limit-at, int64(room)))
 		}
-		if block[i] == '[' && d.mode == promValues && d.depth == 1 && !d.flow.holds && len(d.values) == 0 {
+		if block[i] == '[' && d.mode == promValues && d.depth == 1 && !d.inMetric && !d.flow.holds && len(d.values) == 0 {
 			if n := d.pair(block[i:min(len(block), i+room)], at, out); n > 0 {
 				i += n
 				continue

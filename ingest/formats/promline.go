@@ -83,7 +83,9 @@ func (s *promLine) labelled(line []byte, i int) int {
 			return -1
 		}
 		value := line[begin:i]
-		i++
+		if i = skipSpaceTab(line, i+1); i < len(line) && line[i] != ',' && line[i] != '}' {
+			return -1 // another line's end is glued to it
+		}
 		n++
 		switch string(key) {
 		case "device":

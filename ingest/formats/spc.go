@@ -54,6 +54,9 @@ func (d *spc) Line(line []byte, out *ingest.Out) {
 	at := c.seconds("bad-time")
 	offset, _, fits := sectors(lba, 0)
 	ns, inTime := d.at(at)
+	if c.why == "" && glued(c.b, c.i) {
+		c.why = "glued-lines"
+	}
 	why := c.why
 	if why = possible(why, inTime, fits, size); why == "" {
 		var mem [32]byte
@@ -61,4 +64,19 @@ func (d *spc) Line(line []byte, out *ingest.Out) {
 		return
 	}
 	out.Reject(line, why)
+}
+
+// glued says that what stands behind a row is the rest of another: an address, a
+// size, an operation, a time. Optional columns may stand there, but none is a
+// letter with a time behind it.
+func glued(b []byte, i int) bool {
+	if i >= len(b) {
+		return false
+	}
+	rest := traceCells{b: b, i: i, sep: ','}
+	rest.number("")
+	rest.number("")
+	rest.rw("op")
+	rest.seconds("time")
+	return rest.i >= len(b) && rest.why == ""
 }
