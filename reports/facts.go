@@ -31,7 +31,8 @@ type facts struct {
 	groups       []group          // of the scatter
 	byGroup      map[string][]int // healthy windows by group of normals, once asked for
 	listed       []cluster.Episode
-	leftOut      int // episodes beyond the budget
+	band         *band // of the plane, once asked for
+	leftOut      int   // episodes beyond the budget
 }
 
 // device is what is known of one device.

@@ -93,6 +93,8 @@ func (f *facts) figures() ([]figureFile, error) {
 			caption: fmt.Sprintf("%s of %s windows; the origin is healthy", count(int64(shown)), count(int64(len(f.in.Windows))))})
 		pic = f.neighbourhood(p)
 		all = append(all, figureFile{name: "umap", title: "Map of windows by UMAP", caption: p.Neighbours.Caption, pic: pic, legend: f.groupLegend()})
+		pic = f.plane(p)
+		all = append(all, figureFile{name: "busy-or-sick", title: "Busy or sick", caption: p.Plane.Caption, pic: pic, legend: f.groupLegend()})
 	}
 	all = append(all,
 		figureFile{name: "dendrogram", title: "Last merges of the linkage", caption: "Cosine distance; the dashed line is the cut into classes", pic: f.dendrogram()})
@@ -117,7 +119,15 @@ func (f *facts) groupLegend() []legendView {
 // report, since names from logs are no names of files.
 func (f *facts) deviceFigures(d *device) []figureFile {
 	name := fmt.Sprintf("device-%03d-", d.place+1)
+	plane, planeText := f.devicePlane(d)
+	var grid picture
+	gridText := ""
+	if c := f.card(d.Key); c != nil {
+		grid, gridText = f.gridPicture(c)
+	}
 	return []figureFile{
+		{name: name + "latency", title: "Latency over time", caption: gridText, device: deviceLabel(d.Key), pic: grid},
+		{name: name + "busy-or-sick", title: "Busy or sick", caption: planeText, device: deviceLabel(d.Key), pic: plane},
 		{name: name + "severity", title: "Severity over time", caption: "0 to 10; the dashed line is the gate", device: deviceLabel(d.Key), pic: f.spark(d)},
 	}
 }

@@ -62,6 +62,7 @@ func HTML(w io.Writer, in *Input) error {
 		p.Structure.Scatter, p.Structure.Shown = c.inline(), count(int64(shown))
 		p.Structure.Of = count(int64(len(in.Windows)))
 		f.neighbourhood(p)
+		f.plane(p)
 	}
 	script, version := assets.Script(in.Echarts)
 	p.Echarts = version

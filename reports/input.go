@@ -24,6 +24,7 @@ type Input struct {
 	Fleet     heatmap.FleetOptions // zero for heatmap.DefaultFleetOptions
 	Axes      []Axis               // principal components, strongest first
 	Analyses  []analysis.Finding   // of the worst devices and their hosts
+	Cards     []Card               // of the worst devices
 	Ingest    Summary
 	Config    string // the effective configuration as text
 	Model     string // the model in words: its name, origin, date of its data

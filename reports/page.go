@@ -48,6 +48,7 @@ type pageView struct {
 	NotSeen            []string
 	Structure          structureView
 	Neighbours         neighbourView
+	Plane              planeView
 	Sections           []sectionView
 	SectionsLeft       int
 	Devices            []deviceRow

@@ -25,6 +25,7 @@ type sectionView struct {
 	Facts                 []fact
 	Analyses              []analysisView
 	Curve                 template.HTML
+	Card                  *cardView
 }
 
 // worstView is a device's worst window.
@@ -94,6 +95,7 @@ func (f *facts) section(d *device) sectionView {
 	}
 	s.Facts = worstFacts(w)
 	s.Analyses, s.Curve = f.analyses(d.Key)
+	s.Card = f.cardView(d)
 	return s
 }
 

@@ -1,0 +1,98 @@
+package reports
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/ingest"
+)
+
+// carded gives the worst device of made data a card in which all that comes
+// from a log is hostile.
+func carded(in *Input) features.Key {
+	e := in.Result.Episodes[0]
+	g := features.NewLatencyGrid(e.FromNS, e.ToNS, 20, 1e8)
+	for i := range int64(400) {
+		g.Add(e.FromNS+i*(e.ToNS-e.FromNS)/400, 2e6+i%7*1e5, 1)
+	}
+	g.Add(e.FromNS, 3e9, 2)
+	bad := "</script><img src=x onerror=alert(1)>\n\u202e" + strings.Repeat("x", 10000)
+	slow := SlowLine{SlowIO: features.SlowIO{Event: ingest.NewEvent(), Comm: bad, File: bad, Cgroup: bad}, Source: bad, Raw: bad}
+	slow.Event.TimeNS, slow.Event.LatencyNS, slow.Event.Position = e.FromNS+5e9, 3e9, 4711
+	var actor features.Actor
+	actor.Name = bad
+	actor.Phase[features.During] = features.ActorPhase{Requests: 9, Bytes: 4096, DelayNS: 1e9}
+	why := &cluster.Explanation{Classes: []cluster.Nearness{{ID: 3, Pathology: e.Pathology, Distance: 0.1}, {ID: 4, Pathology: cluster.Unrecognised, Distance: 0.4}}}
+	why.Axes[0] = cluster.Axis{Feature: "latency_load_residual", Value: 1.2, Z: 5, Own: cluster.Median{Value: 0.1, Windows: 9}}
+	why.Flips = []cluster.Flip{{Feature: "stall_gap", From: 1, To: 0.2, Becomes: "healthy"}}
+	in.Cards = []Card{{Key: e.Key, Grid: g, ActorFrom: e.FromNS, ActorTo: e.ToNS, Why: why, Actors: map[string][]features.Actor{"comm": {actor}},
+		Exemplars: []Exemplar{{StartNS: e.FromNS, EndNS: e.FromNS + windowNS, Severity: 5, Ranges: []ByteRange{{Source: bad, First: 1000, Last: 52000, Requests: 402}}, Slowest: []SlowLine{slow}}}}}
+	return e.Key
+}
+
+func TestCardTellsWhatDecided(t *testing.T) {
+	in := made(20, 40, 6, 3)
+	plain := markup(render(t, in))
+	carded(in)
+	page := render(t, in)
+	for _, want := range []string{
+		"402 requests by time of completion", "Requests by latency and time", "What decided the worst window", "0.1 (9 windows)",
+		"Nearest class: 3, ", "; next: 4, Unrecognised (cosine distance 0.4)", "stall_gap from 1 to 0.2 would make it healthy",
+		"Who did it", "bytes 1,000 to 52,000 (402 requests)", "byte 4711", "Busy or sick", "above the band",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	got := markup(page)
+	if got["img"] != plain["img"] || got["script"] != plain["script"] {
+		t.Errorf("elements %v, those without the card %v", got, plain)
+	}
+	if strings.Contains(page, strings.Repeat("x", 1000)) || strings.Contains(page, "\u202e") {
+		t.Error("a name from a log is shown as it is")
+	}
+}
+
+// The rows of the table behind the picture add up to what was counted.
+func TestGridTableAddsUp(t *testing.T) {
+	in := made(20, 40, 6, 3)
+	carded(in)
+	rows := gridRows(in.Cards[0].Grid)
+	if len(rows) != 12 || rows[0].Count != "58" || rows[1].Count != "342" || rows[11].Count != "2" {
+		t.Errorf("rows %v, want 58 and 342 about 2.1 ms and 2 of 3 s", rows) // 7 kinds of latency in turn, 1 of 7 below 2^21 ns
+	}
+}
+
+// A window stands on the plane where its depth and its residual put it, and
+// the band holds the healthy.
+func TestPlaneTellsBusyFromSick(t *testing.T) {
+	in := made(20, 40, 6, 3)
+	f := gather(in)
+	healthy, above := 0, 0
+	b := f.healthyBand()
+	for _, g := range f.groups {
+		for _, i := range g.windows {
+			depth, latency, off, ok := f.onPlane(int(i))
+			if !ok {
+				t.Fatalf("window %d is not on the plane", i)
+			}
+			if want := math.Log10(latency / depth); math.Abs(want-off) > 1e-9 || depth < 1 {
+				t.Fatalf("window %d: depth %g, latency %g, off %g", i, depth, latency, off)
+			}
+			if g.name == "Healthy" {
+				if healthy++; off > b.high || off < b.low {
+					above++
+				}
+			}
+		}
+	}
+	if share := float64(above) / float64(healthy); share > 2*bandTail {
+		t.Errorf("%g of the healthy windows lie outside the band", share)
+	}
+	if b.words == "" || !(b.high > b.low) {
+		t.Errorf("band %+v", b)
+	}
+}
