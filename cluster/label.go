@@ -64,7 +64,7 @@ func (m *Model) Label(points []reduce.Point, r *Rules, o Options) Result {
 	}
 	res.Episodes = episodes(points, res.Diagnoses, said, causes, order, r)
 	res.Classes = m.classes(points, looks, said, causes, res.Diagnoses, r)
-	res.Warnings = append(warnings(points, res.Diagnoses), r.notes(points, res.Diagnoses, j.w)...)
+	res.Warnings = slices.Concat(warnings(points, res.Diagnoses), brief(points, res.Diagnoses), samePace(points, res.Diagnoses), r.notes(points, res.Diagnoses, j.w))
 	return res
 }
 

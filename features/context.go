@@ -88,6 +88,7 @@ const (
 	CtxTopCgroupShare
 	CtxErrors
 	CtxMergeShare
+	CtxDepthOverLittle
 	CtxCount // number of facts
 )
 
@@ -184,6 +185,7 @@ var ContextTable = [CtxCount]ContextFact{
 	CtxTopCgroupShare:         {"top_cgroup_share", "0..1", "requests of the cgroup with most, over those whose cgroup is known"},
 	CtxErrors:                 {"errors", "1", "requests that failed"},
 	CtxMergeShare:             {"merge_share", "0..1", "merged over merged and completed, where the source tells"},
+	CtxDepthOverLittle:        {"depth_over_little", "1", "depth that a source of counters states over the one by its own rates and latencies (Little's law); missing unless it states both"},
 }
 
 // Context is the facts of a window by index; NaN is missing.

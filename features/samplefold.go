@@ -3,6 +3,7 @@ package features
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/iopathy/iopathy/ingest"
 )
@@ -41,8 +42,12 @@ type sampleRow struct {
 	merged   int64
 }
 
+// littleRequests is how many requests Little's law wants: those in flight at
+// the ends of the window must be few of them.
+const littleRequests = 1000
+
 // knows says which counters of an interval are known.
-type knows uint8
+type knows uint16
 
 const (
 	knowsCounts knows = 1 << iota
@@ -53,7 +58,8 @@ const (
 	knowsBusy
 	knowsFlushes
 	knowsMerges
-	knowsAll knows = 1<<iota - 1
+	knowsOwnDepth       // the depth is stated, not by Little's law
+	knowsAll      knows = 1<<iota - 1
 )
 
 // NewSampleFold is a fold over the samples of one device; the interval is
@@ -144,7 +150,7 @@ func rowOf(s *ingest.Sample) sampleRow {
 	} else if r.knows&knowsCounts != 0 && know(knowsTimes, s.TotalNS) {
 		t.Timed, t.LatencyNS = t.Requests(), s.TotalNS
 	}
-	if know(knowsDepth, s.InFlightNS) {
+	if know(knowsDepth|knowsOwnDepth, s.InFlightNS) {
 		t.InFlightNS = s.InFlightNS
 	} else if r.knows&knowsTimes != 0 {
 		// Little's law: the time that the completed spent in the device.
@@ -175,12 +181,14 @@ type sampleSums struct {
 	inFlight, busy, covered                  int64
 	stalled                                  int64 // longest run of intervals with I/O in flight and none completing
 	peak                                     float64
+	usual                                    float64 // median over the intervals of their mean latencies, ns
 	knows                                    knows
 }
 
 func (f *SampleFold) sums() (s sampleSums) {
 	s.knows = knowsAll
-	run := int64(0)
+	run, quiet := int64(0), int64(0)
+	f.calc.x = f.calc.x[:0]
 	for i := range f.rows {
 		r := &f.rows[i]
 		t := &r.tick
@@ -209,8 +217,33 @@ func (f *SampleFold) sums() (s sampleSums) {
 		} else {
 			run = 0
 		}
+		// Requests that took longer than the time without any completion before
+		// them hung through it, whether or not the source tells the depth.
+		switch {
+		case r.knows&knowsCounts == 0:
+		case t.Requests() == 0:
+			quiet += r.interval
+		default:
+			if quiet > 0 && t.Timed > 0 && t.LatencyNS/t.Timed >= quiet {
+				s.stalled = max(s.stalled, quiet)
+			}
+			quiet = 0
+		}
+		if t.Timed > 0 {
+			f.calc.x = append(f.calc.x, float64(t.LatencyNS)/float64(t.Timed))
+		}
 	}
+	slices.Sort(f.calc.x)
+	s.usual = lowerMedian(f.calc.x)
 	return s
+}
+
+// lowerMedian is the lower median of ascending values; 0 if there are none.
+func lowerMedian(sorted []float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[(len(sorted)-1)/2]
 }
 
 func (f *SampleFold) closeWindow() {
@@ -297,7 +330,7 @@ func (f *SampleFold) vector(s *sampleSums, busyCV float64) (v Vector, m Mask) {
 	})
 	set(RereadShare, 0, false, nil)
 	set(StallGap, knowsCounts|knowsDepth, course, func() float64 {
-		return stall(float64(s.stalled), max(shortestStall, stallMedians*meanLatency))
+		return stall(float64(s.stalled), max(shortestStall, stallMedians*s.usual))
 	})
 	return v, m
 }
@@ -347,6 +380,10 @@ func (f *SampleFold) facts(s *sampleSums, busyCV float64) Context {
 		x[CtxMeanDepth] = depth
 		x[CtxDepthCV] = variation(c.depth)
 		x[CtxStallSeconds] = float64(s.stalled) / 1e9
+	}
+	// Flushes and discards take time in flight that no latency tells.
+	if has(knowsOwnDepth|knowsTimes) && s.timed >= littleRequests && 100*(s.requests-s.timed) <= s.requests {
+		x[CtxDepthOverLittle] = over(s.inFlight, s.latency)
 	}
 	if has(knowsBusy) {
 		x[CtxIdleFraction] = 1 - busy

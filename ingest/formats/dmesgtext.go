@@ -65,6 +65,10 @@ var dmesgRules = map[byte][]dmesgRule{
 	'm': {
 		{"md/", "Disk failure on ", "kernel_disk_failure", findBehind},
 		{"md/", "read error corrected", "kernel_raid_read_error", findNone},
+		{"md: recovery of RAID array ", "", "kernel_raid_rebuild", findNone},
+		{"md: resync of RAID array ", "", "kernel_raid_rebuild", findNone},
+		{"md: data-check of RAID array ", "", "kernel_raid_rebuild", findNone},
+		{"md: requested-resync of RAID array ", "", "kernel_raid_rebuild", findNone},
 		{"mmcblk", "error ", "kernel_mmc_error", findFirst},
 		{"mmc", "Timeout waiting for hardware", "kernel_mmc_timeout", findNone},
 	},

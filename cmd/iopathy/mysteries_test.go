@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// toldOf runs the main job on files and gives all that it says: verdict, words
+// and labels.
+func toldOf(t *testing.T, sources ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	var out, words bytes.Buffer
+	args := append([]string{"run", "--out", dir, "--force", "--host", "box"}, sources...)
+	if code := run(context.Background(), args, strings.NewReader(""), &out, &words); code != 0 {
+		t.Fatalf("exit code %d: %s", code, words.String())
+	}
+	report, err := os.ReadFile(filepath.Join(dir, "report.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels, err := os.ReadFile(filepath.Join(dir, "labels.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String() + words.String() + string(labels) + string(report)
+}
+
+func saysAll(t *testing.T, told string, says, never []string) {
+	t.Helper()
+	for _, s := range says {
+		if !strings.Contains(told, s) {
+			t.Errorf("nothing says %q", s)
+		}
+	}
+	for _, s := range never {
+		if strings.Contains(told, ",sick,"+s+",") || strings.Contains(told, ": "+s+" ") {
+			t.Errorf("it says %q", s)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%.3000s", told)
+	}
+}
+
+// Incidents of real users whose cause was confirmed later: what a good
+// diagnosis says is said, what it calls wrong is not.
+func TestRealMysteries(t *testing.T) {
+	const cases = "../../../shared/cases"
+	if _, err := os.Stat(cases); err != nil {
+		t.Skip("the cases are not here")
+	}
+	sick := []string{"media-degradation", "bandwidth-saturation", "sudden-stall", "writeback-stall", "metadata-storm", "cache-thrash", "burst-congestion"}
+	check := func(glob string, says, never []string) {
+		t.Helper()
+		files, err := filepath.Glob(filepath.Join(cases, glob, "input.*"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: no input (%v)", glob, err)
+		}
+		t.Run(glob[:4], func(t *testing.T) { saysAll(t, toldOf(t, files...), says, never) })
+	}
+	check("B-01-*", []string{
+		"queue-saturation", "of a commit for every record", "a request has 4.37 kB on average", "contradicts the stated rates and latencies",
+		"1 sick windows rest on one or two intervals", `"since-boot": 1`,
+	}, sick)
+	check("B-02-*", []string{
+		"5 of 10 devices have sick windows", "5 devices serve the same 2080 to 2154 requests/s", "sdd 44.5, sdc 53.7, sdf 86.8, sdb 131, sde 132",
+		"the wait is the queue's, not the medium's", "the knee may lie lower", "5 sick windows rest on one or two intervals",
+	}, sick)
+	check("B-03-*", []string{
+		"sda: sudden-stall by what other logs say, at a time that they don't tell", "= 7:", "30 s as a rule", "Check bridge, cable, power", "nothing speaks against the medium",
+	}, []string{"media-degradation", "1970-01-02"})
+	check("B-04-*", []string{"0 of 1 devices have sick windows", "iowait without device activity, which is an artefact"}, append(sick, "queue-saturation"))
+}
+
+// intervals is iostat -x -t text: a row a device every 5 s from three at night.
+func intervals(n int, rows func(at int) []string) string {
+	var b strings.Builder
+	b.WriteString("Linux 6.8.0-31-generic (box) \t06/14/2026 \t_x86_64_\t(8 CPU)\n\n")
+	for at := range n {
+		s := 3*3600 + 5*(at+1)
+		fmt.Fprintf(&b, "06/14/2026 %02d:%02d:%02d AM\nDevice r/s rkB/s rrqm/s %%rrqm r_await rareq-sz w/s wkB/s wrqm/s %%wrqm w_await wareq-sz d/s dkB/s drqm/s %%drqm d_await dareq-sz f/s f_await aqu-sz %%util\n", s/3600, s/60%60, s%60)
+		for _, r := range rows(at) {
+			b.WriteString(r + "\n")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// served is the row of a device: reads and writes a second, their KiB and
+// milliseconds.
+func served(device string, r, rKB, rMS, w, wKB, wMS, busy float64) string {
+	return fmt.Sprintf("%s %.2f %.2f 0.00 0.00 %.2f %.2f %.2f %.2f 0.00 0.00 %.2f %.2f 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 %.2f %.2f",
+		device, r, r*rKB, rMS, rKB, w, w*wKB, wMS, wKB, (r*rMS+w*wMS)/1000, busy)
+}
+
+// Look-alikes, made up to figures that such incidents show.
+func TestLookAlikes(t *testing.T) {
+	shake := func(at, by int) float64 { return 1 + float64((at*7+by*3)%11-5)/100 }
+	check := func(name string, says, never []string, files map[string]string) {
+		t.Helper()
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for f, text := range files {
+				if err := os.WriteFile(filepath.Join(dir, f), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			saysAll(t, toldOf(t, dir), says, never)
+		})
+	}
+	// %util of a device that serves in parallel says nothing.
+	check("a busy parallel device is well", []string{"0 of 1 devices have sick windows"}, nil, map[string]string{
+		"iostat.txt": intervals(72, func(at int) []string {
+			return []string{served("nvme0n1", float64(48000+at*37%1000), 4, 0.09*shake(at, 1), 20, 8, 0.03, 100)}
+		}),
+	})
+	// Members of an array that is rebuilt stream at what they can.
+	rebuild := intervals(72, func(at int) []string {
+		var rows []string
+		for d := range 3 {
+			rows = append(rows, served(fmt.Sprintf("sd%c", 'a'+d), 590*shake(at, d), 256, 4.5*shake(at, d+5), 5, 8, 2, 93))
+		}
+		return append(rows, served("sdd", 2, 8, 6, 588*shake(at, 7), 256, 5*shake(at, 9), 95))
+	})
+	check("a rebuild is named by the kernel's log", []string{"an array of the host is rebuilt or checked"}, []string{"media-degradation", "sudden-stall"}, map[string]string{
+		"iostat.txt": rebuild, "dmesg.txt": "[Sun Jun 14 02:58:11 2026] md/raid:md0: device sdd operational as raid disk 3\n[Sun Jun 14 02:59:55 2026] md: recovery of RAID array md0\n",
+	})
+	// A host that swaps: the queue is that of memory.
+	vmstat := "procs -----------memory---------- ---swap-- -----io---- -system-- -------cpu------- -----timestamp-----\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st gu                 UTC\n"
+	for at := range 72 {
+		s := 3*3600 + 5*(at+1)
+		vmstat += fmt.Sprintf(" 3 21 3981200  61200  1200  80400 5600 8800  6300  9000 9100 15000  4  9  7 80  0  0 2026-06-14 %02d:%02d:%02d\n", s/3600, s/60%60, s%60)
+	}
+	check("a swap storm is memory's", []string{"much of what is read is swapped in"}, []string{"media-degradation"}, map[string]string{
+		"iostat.txt": intervals(72, func(at int) []string {
+			return []string{served("sda", 1400*shake(at, 1), 4.5, 3.5*shake(at, 2), 900*shake(at, 3), 10, 14*shake(at, 4), 98), served("sdb", 3, 16, 5, 4, 15, 4, 3)}
+		}),
+		"vmstat.txt": vmstat,
+	})
+	// A volume that is out of burst credits: a tenth of the requests at the same
+	// depth. The volume is slow; no medium is.
+	check("a volume out of credits is no bad medium", []string{"out of burst credits"}, []string{"media-degradation", "sudden-stall"}, map[string]string{
+		"iostat.txt": intervals(72, func(at int) []string {
+			r := 300.0
+			if at < 24 {
+				r = 3000
+			}
+			return []string{served("nvme1n1", r+float64(at%3)/5, 16, 16000/r, 0, 0, 0, 100)}
+		}),
+	})
+	// A file server that answers nothing for seven seconds: the depth is not
+	// told, but what then comes back took longer than the silence.
+	var nfs strings.Builder
+	for at := range 60 {
+		ops, rtt := 100.0, 0.9
+		switch {
+		case at >= 30 && at < 37:
+			ops, rtt = 0, 0
+		case at == 37:
+			ops, rtt = 30, 7600
+		}
+		fmt.Fprintf(&nfs, "\nfiler:/export mounted on /mnt/data:\n\n           ops/s       rpc bklog\n%16.3f%16.3f\n", ops*1.2, 0.0)
+		for _, op := range []string{"read: ", "write:"} {
+			size := 16.0
+			if ops == 0 {
+				size = 0
+			}
+			fmt.Fprintf(&nfs, "%s              ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)  avg queue (ms)          errors\n%24.3f%16.3f%16.3f        0 (0.0%%)%16.3f%16.3f%16.3f        0 (0.0%%)\n",
+				op, ops, ops*16, size, rtt, rtt*1.05, 0.02)
+		}
+	}
+	check("a server that hangs is a stall", []string{"sudden-stall", "a server that hangs"}, []string{"media-degradation", "queue-saturation"}, map[string]string{"nfsiostat.txt": nfs.String()})
+}
