@@ -26,8 +26,9 @@ type Input struct {
 	Analyses  []analysis.Finding   // of the worst devices and their hosts
 	Cards     []Card               // of the worst devices
 	Ingest    Summary
-	Config    string // the effective configuration as text
-	Model     string // the model in words: its name, origin, date of its data
+	Changes   *Changes // since the night before; nil where there is none
+	Config    string   // the effective configuration as text
+	Model     string   // the model in words: its name, origin, date of its data
 	Seed      uint64
 	Budget    int    // episodes to list, the most costly first; 0 for all, the worst first
 	Drill     bool   // the page is served: a cell of the fleet map leads to the events of its window

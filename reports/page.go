@@ -32,6 +32,7 @@ type pageView struct {
 	Model              string
 	ModelShipped       bool
 	Warnings           []string
+	Changes            []changeView
 	Findings           []findingView
 	FindingsLeft       int
 	Quality            qualityView
@@ -129,7 +130,7 @@ func newPage(f *facts) *pageView {
 		Title: in.Title, Headline: f.headline(), HasSick: f.verdicts[cluster.Sick] > 0, Drill: in.Drill,
 		Date: f.time.full(f.last), DateMachine: f.time.machine(f.last),
 		Model: modelLine(in.Result), ModelShipped: in.Result.Model == "shipped",
-		Warnings: in.Result.Warnings, Problems: in.Ingest.Problems,
+		Warnings: in.Result.Warnings, Changes: f.changes(), Problems: in.Ingest.Problems,
 		Config: in.Config, Version: in.Version, ModelText: in.Model, Seed: in.Seed,
 		Quality: f.qualityLine(),
 		Scale:   fmt.Sprintf("%s: %s IOPS, %s ms, depth %s", in.Scale.Name, three(f.scale.IOPS), three(f.scale.LatencyMS), three(f.scale.Depth)),

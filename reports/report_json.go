@@ -50,6 +50,7 @@ type (
 		Seed     uint64          `json:"seed"`
 		Warnings []string        `json:"warnings"`
 		Problems []string        `json:"problems"`
+		Changes  jsonChanges     `json:"changes"`        // since the last earlier night
 		Sources  []DeviceSources `json:"device_sources"` // where a device has several recordings
 	}
 	jsonTotals struct {
@@ -177,7 +178,7 @@ func JSON(w io.Writer, in *Input) error {
 		Kinds:   f.byPathology, Findings: jsonFindings(in.Result.Findings), Analyses: jsonAnalyses(in.Analyses),
 		Classes: []jsonClass{}, Episodes: []jsonEpisode{}, Devices: []jsonDevice{}, Cuts: []jsonCut{}, Inputs: []jsonInput{},
 		Scale: f.scale, Seed: in.Seed, Warnings: list(in.Result.Warnings), Problems: list(in.Ingest.Problems),
-		Sources: in.Ingest.Devices,
+		Sources: in.Ingest.Devices, Changes: jsonChangesOf(in.Changes),
 	}
 	if doc.Sources == nil {
 		doc.Sources = []DeviceSources{}

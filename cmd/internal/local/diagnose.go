@@ -36,6 +36,7 @@ type KindModel struct {
 	Kind     string         `json:"latency_kind"`
 	TickNS   int64          `json:"tick_ns"`
 	WindowNS int64          `json:"window_ns"`
+	EndNS    int64          `json:"end_ns,omitempty"`  // of the data that it was fitted on
 	Devices  []knownDevice  `json:"devices,omitempty"` // what the inventory told of them
 	Reduce   *reduce.Model  `json:"reduce"`
 	Cluster  *cluster.Model `json:"cluster"`
@@ -159,6 +160,9 @@ func (j *Job) fit(windows []features.Window, inv reduce.Inventory, rules *cluste
 	}
 	return j.judge(windows, names, func(f *family) ([]reduce.Point, cluster.Result, KindModel, error) {
 		km := KindModel{Kind: f.kind.String(), TickNS: f.tick, WindowNS: f.length, Devices: knownDevices(inv, f.windows)}
+		for i := range f.windows {
+			km.EndNS = max(km.EndNS, f.windows[i].EndNS)
+		}
 		points, space, err := cluster.Place(f.windows, inv, rules, shipped, j.Config.Reduce, j.Config.Cluster)
 		if err != nil {
 			return nil, cluster.Result{}, km, err

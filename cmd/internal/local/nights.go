@@ -131,7 +131,11 @@ func (j *Job) Night(date string, inv reduce.Inventory, catalogue cluster.Catalog
 	if err != nil {
 		return nil, err
 	}
-	return &reports.Input{Title: "I/O pathologies, " + date, Version: j.Version, Windows: d.Windows, Points: d.Points, Result: d.Result, Catalogue: catalogue,
+	changes, err := j.changes(d)
+	if err != nil {
+		return nil, err
+	}
+	return &reports.Input{Changes: changes, Title: "I/O pathologies, " + date, Version: j.Version, Windows: d.Windows, Points: d.Points, Result: d.Result, Catalogue: catalogue,
 		Scale: scale, Axes: axes(d), Ingest: summary(in), Config: j.settings(), Model: d.Result.Why, Seed: j.Config.Seed, Drill: true}, nil
 }
 

@@ -42,8 +42,12 @@ func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue clu
 	if err != nil {
 		return nil, err
 	}
+	changes, err := j.changes(d)
+	if err != nil {
+		return nil, err
+	}
 	input := &reports.Input{
-		Analyses: analyses, Cards: cards,
+		Analyses: analyses, Cards: cards, Changes: changes,
 		Title: j.Config.Report.Title, Version: j.Version,
 		Windows: d.Windows, Points: d.Points, Result: d.Result, Catalogue: catalogue,
 		Scale: scale, Axes: axes(d), Ingest: account, Config: j.settings(), Model: d.Result.Why, Seed: j.Config.Seed, Budget: j.Config.Budget,
