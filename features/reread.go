@@ -1,6 +1,9 @@
 package features
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // Re-access is measured on a spatial sample, as SHARDS does it (Waldspurger,
 // Park, Garthwaite, Ahmad: Efficient MRC construction with SHARDS, FAST 2015,
@@ -142,11 +145,7 @@ func (t *rereads) settle(window uint32, s *rereadSums) {
 		from := 0
 		for i := range t.reads {
 			r := &t.reads[i]
-			for _, key := range t.waiting[from:r.end] {
-				if key>>(64-t.shift) == 0 { // the threshold may have fallen since
-					t.touch(key, r, window, s)
-				}
-			}
+			t.enter(t.waiting[from:r.end], r, window, s)
 			from = r.end
 		}
 		t.wait, t.reads = 0, t.reads[:0]
@@ -155,6 +154,70 @@ func (t *rereads) settle(window uint32, s *rereadSums) {
 		s.shift = t.shift
 		s.shiftedOnce = s.shiftedOnce || t.shift > 0
 	}
+}
+
+// enter takes the blocks of a read. Most of them are new: those that find
+// room are counted together.
+func (t *rereads) enter(waiting []uint64, r *waitingRead, window uint32, s *rereadSums) {
+	for len(waiting) > 0 {
+		keys := t.keys
+		blocks := t.blocks[:len(keys)]
+		mask := uint64(len(keys) - 1)
+		room := min(len(keys)/2, t.limit)
+		n, left := t.n, []uint64(nil)
+		for at, key := range waiting {
+			if key>>(64-t.shift) != 0 { // the threshold may have fallen since
+				continue
+			}
+			i := key & mask
+			for keys[i] != key && keys[i] != 0 {
+				i = (i + 1) & mask
+			}
+			if keys[i] == 0 && n < room {
+				keys[i] = key
+				blocks[i] = sampledBlock{at: r.at, window: window, x: 1}
+				n++
+				continue
+			}
+			if keys[i] == 0 {
+				left = waiting[at:]
+				break
+			}
+			t.again(&blocks[i], r, window, s)
+		}
+		if fresh := uint64(n - t.n); fresh > 0 {
+			if t.n == 0 {
+				t.oldest = r.at
+			}
+			t.n = n
+			s.count(fresh, r.weight<<t.shift, t.shift)
+		}
+		if len(left) == 0 {
+			return
+		}
+		// The weight is that of the threshold before.
+		weight := r.weight << t.shift
+		t.make(r.at)
+		if key := left[0]; key>>(64-t.shift) == 0 { // else the threshold fell below this block
+			if t.n == 0 {
+				t.oldest = r.at
+			}
+			i := t.free(key)
+			t.keys[i], t.blocks[i] = key, sampledBlock{at: r.at, window: window, x: 1}
+			t.n++
+			s.count(1, weight, t.shift)
+		}
+		waiting = left[1:]
+	}
+}
+
+// count adds blocks that the window reads for the first time, none of them again.
+func (s *rereadSums) count(fresh, weight uint64, shift int) {
+	s.blocks += fresh
+	s.footprint += fresh << shift
+	s.all += fresh * weight
+	s.x += fresh
+	s.xx += fresh
 }
 
 // fetch looks at the places of the blocks that wait. No look depends on
@@ -172,33 +235,9 @@ func (t *rereads) fetch() {
 	t.fetched = sum
 }
 
-func (t *rereads) touch(key uint64, r *waitingRead, window uint32, s *rereadSums) {
-	at, again := r.at, false
+// again takes a read of a block that is in the table.
+func (t *rereads) again(b *sampledBlock, r *waitingRead, window uint32, s *rereadSums) {
 	weight := r.weight << t.shift
-	mask := uint64(len(t.keys) - 1)
-	i := key & mask
-	for t.keys[i] != key && t.keys[i] != 0 {
-		i = (i + 1) & mask
-	}
-	b := &t.blocks[i]
-	if t.keys[i] == 0 {
-		if t.n >= min(len(t.keys)/2, t.limit) {
-			t.make(at)
-			if key>>(64-t.shift) != 0 {
-				return // the threshold fell below this block
-			}
-			i = t.free(key)
-			b = &t.blocks[i]
-		}
-		if t.n == 0 {
-			t.oldest = at
-		}
-		t.n++
-		t.keys[i] = key
-		*b = sampledBlock{window: window}
-	} else {
-		again = at-b.at < t.horizon
-	}
 	if b.window != window {
 		b.window, b.x, b.y = window, 0, 0
 	}
@@ -214,7 +253,7 @@ func (t *rereads) touch(key uint64, r *waitingRead, window uint32, s *rereadSums
 		b.x++
 		dx = 1
 	}
-	if again {
+	if r.at-b.at < t.horizon {
 		s.again += weight
 		if !r.meta {
 			s.data += weight
@@ -228,7 +267,7 @@ func (t *rereads) touch(key uint64, r *waitingRead, window uint32, s *rereadSums
 	s.xx += (2*x + 1) * dx
 	s.xy += x*dy + y*dx + dx*dy
 	s.yy += (2*y + 1) * dy
-	b.at = at
+	b.at = r.at
 }
 
 // make makes room: it drops the blocks that are too old to be re-read, then
@@ -263,26 +302,24 @@ func (t *rereads) rebuild(size int, after int64) {
 	t.spareKeys, t.spareBlocks = keys, blocks
 	t.n = 0
 	oldest, below := int64(math.MaxInt64), uint64(1)<<(64-t.shift)-1
+	const sign = 1 << 63 // so that times compare as numbers without one
 	var kept [512]int32
 	for from := 0; from < len(keys); from += len(kept) {
-		n := 0
-		for i, key := range keys[from:min(from+len(kept), len(keys))] {
-			kept[n&(len(kept)-1)] = int32(from + i)
-			// Whether a place is taken is a coin's toss: no branch on it.
-			if key-1 < below {
-				n++
-			}
+		n := uint64(0)
+		some := blocks[from:min(from+len(kept), len(keys))]
+		for i, key := range keys[from : from+len(some)] {
+			kept[n&uint64(len(kept)-1)] = int32(from + i)
+			// Whether a place is taken, and by what is old, is a coin's toss: no branch on it.
+			_, stays := bits.Sub64(key-1, below, 0)
+			_, young := bits.Sub64(uint64(after)^sign, uint64(some[i].at)^sign, 0)
+			n += stays & young
 		}
 		for _, i := range kept[:n] {
-			b := &blocks[i]
-			if b.at <= after {
-				continue
-			}
-			oldest = min(oldest, b.at)
+			oldest = min(oldest, blocks[i].at)
 			to := t.free(keys[i])
-			t.keys[to], t.blocks[to] = keys[i], *b
-			t.n++
+			t.keys[to], t.blocks[to] = keys[i], blocks[i]
 		}
+		t.n += int(n)
 	}
 	t.oldest = oldest
 }
