@@ -1,5 +1,7 @@
 package ingest
 
+import "unsafe"
+
 // EventsFromColumns is the inverse of EventColumns: it adds the events that
 // the columns hold to dst and their strings to names. An absent column means
 // Missing; the input is not a part of an Event.
@@ -9,10 +11,9 @@ func EventsFromColumns(cols []Column, names *Names, dst []Event) ([]Event, error
 	if err != nil {
 		return dst, err
 	}
-	for i := range n {
-		dst = append(dst, Event{})
-		rows.Event(i, &dst[len(dst)-1])
-	}
+	from := len(dst)
+	dst = append(dst, make([]Event, n)...)
+	rows.Events(0, dst[from:])
 	return dst, nil
 }
 
@@ -55,25 +56,71 @@ func (r *EventRows) Open(cols []Column, names *Names) (rows int, err error) {
 	return t.rows, t.err
 }
 
-// Event makes e the event of a row.
-func (r *EventRows) Event(i int, e *Event) {
-	e.TimeNS = r.time.at(i)
-	e.LatencyNS = r.latency.at(i)
-	e.QueueNS = r.queue.at(i)
-	e.OffsetBytes = r.offset.at(i)
-	e.SizeBytes = r.size.at(i)
-	e.Position = r.position.at(i)
-	e.PID = r.pid.at(i)
-	e.Depth = r.depth.at(i)
-	e.Error = r.error.at(i)
-	e.Host = r.host.at(i)
-	e.Device = r.device.at(i)
-	e.Comm = r.comm.at(i)
-	e.File = r.file.at(i)
-	e.Cgroup = r.cgroup.at(i)
-	e.Op = r.op.at(i)
-	e.Flags = r.flags.at(i)
-	e.Kind = r.kind.at(i)
+// Event gives the event of a row. Events is quicker for many.
+func (r *EventRows) Event(i int) Event {
+	var one [1]Event
+	r.Events(i, one[:])
+	return one[0]
+}
+
+// Events makes the rows from a number on events, as many as dst holds; the
+// rows must be there. A column at a time: one that is absent costs nothing.
+func (r *EventRows) Events(from int, dst []Event) {
+	none := NewEvent()
+	for i := range dst {
+		dst[i] = none
+	}
+	for i, v := range r.time.take(from, len(dst)) {
+		dst[i].TimeNS = v
+	}
+	for i, v := range r.latency.take(from, len(dst)) {
+		dst[i].LatencyNS = v
+	}
+	for i, v := range r.queue.take(from, len(dst)) {
+		dst[i].QueueNS = v
+	}
+	for i, v := range r.offset.take(from, len(dst)) {
+		dst[i].OffsetBytes = v
+	}
+	for i, v := range r.size.take(from, len(dst)) {
+		dst[i].SizeBytes = v
+	}
+	for i, v := range r.position.take(from, len(dst)) {
+		dst[i].Position = v
+	}
+	for i, v := range r.pid.take(from, len(dst)) {
+		dst[i].PID = v
+	}
+	for i, v := range r.depth.take(from, len(dst)) {
+		dst[i].Depth = v
+	}
+	for i, v := range r.error.take(from, len(dst)) {
+		dst[i].Error = v
+	}
+	for i, v := range r.host.take(from, len(dst)) {
+		dst[i].Host = v
+	}
+	for i, v := range r.device.take(from, len(dst)) {
+		dst[i].Device = v
+	}
+	for i, v := range r.comm.take(from, len(dst)) {
+		dst[i].Comm = v
+	}
+	for i, v := range r.file.take(from, len(dst)) {
+		dst[i].File = v
+	}
+	for i, v := range r.cgroup.take(from, len(dst)) {
+		dst[i].Cgroup = v
+	}
+	for i, v := range r.op.take(from, len(dst)) {
+		dst[i].Op = v
+	}
+	for i, v := range r.flags.take(from, len(dst)) {
+		dst[i].Flags = v
+	}
+	for i, v := range r.kind.take(from, len(dst)) {
+		dst[i].Kind = v
+	}
 }
 
 // values is a column of numbers; where it has no value it gives the one that
@@ -82,6 +129,7 @@ type values[T int32 | int64] struct {
 	data  []T
 	valid []bool
 	none  T
+	hand  []T
 }
 
 func (c *values[T]) open(t *table, name string, none T) {
@@ -91,11 +139,23 @@ func (c *values[T]) open(t *table, name string, none T) {
 	}
 }
 
-func (c *values[T]) at(i int) T {
-	if i < len(c.data) && (c.valid == nil || c.valid[i]) {
-		return c.data[i]
+// take gives n values, or none if the column is absent; they hold until the
+// next call.
+func (c *values[T]) take(from, n int) []T {
+	if c.data == nil {
+		return nil
 	}
-	return c.none
+	data := c.data[from:][:n]
+	if c.valid == nil {
+		return data
+	}
+	c.hand = append(c.hand[:0], data...)
+	for i, valid := range c.valid[from:][:n] {
+		if !valid {
+			c.hand[i] = c.none
+		}
+	}
+	return c.hand
 }
 
 // words is a column of strings out of few, each read once while it is kept;
@@ -104,6 +164,7 @@ type words[T ~uint8 | ~uint32] struct {
 	data  []string
 	valid []bool
 	read  func(string) T
+	hand  []T
 	near  [16]struct {
 		text string
 		own  T
@@ -118,14 +179,27 @@ func (c *words[T]) open(t *table, name string, read func(string) T) {
 	}
 }
 
-func (c *words[T]) at(i int) T {
-	if i >= len(c.data) || c.valid != nil && !c.valid[i] {
-		return 0
+// take is as of values. Most strings are the one before them, in the same place.
+func (c *words[T]) take(from, n int) []T {
+	if c.data == nil {
+		return nil
 	}
-	v := c.data[i]
-	if v == "" {
-		return 0
+	c.hand = append(c.hand[:0], make([]T, n)...)
+	var last string
+	var own T
+	for i, v := range c.data[from:][:n] {
+		if c.valid != nil && !c.valid[from+i] || v == "" {
+			continue
+		}
+		if len(v) != len(last) || unsafe.StringData(v) != unsafe.StringData(last) {
+			last, own = v, c.of(v)
+		}
+		c.hand[i] = own
 	}
+	return c.hand
+}
+
+func (c *words[T]) of(v string) T {
 	near := &c.near[(uint(v[0])+uint(v[len(v)-1])+uint(len(v)))%uint(len(c.near))]
 	if near.text != v {
 		near.text, near.own = v, c.read(v)

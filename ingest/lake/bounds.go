@@ -226,7 +226,7 @@ func checkFooter(r io.ReaderAt, size int64) error {
 
 // pageHeader is what a page says of itself.
 type pageHeader struct {
-	kind, packed, unpacked, values, encoding int64
+	kind, packed, unpacked, values, encoding, levels int64
 }
 
 const (
@@ -250,6 +250,8 @@ func (c *thrift) pageHeader() (h pageHeader, err error) {
 			h.values = v
 		case 2:
 			h.encoding = v
+		case 3:
+			h.levels = v
 		}
 	}
 	err = c.structure(func(id int16, v int64) {
@@ -276,66 +278,6 @@ type chunk struct {
 	rows        int64
 	nullable    bool
 	squeezed    bool // by zstd
-}
-
-// checkPages walks the headers of a chunk's pages. What it lets through has
-// pages that lie in the chunk, and dictionaries and rows that fit their bytes,
-// which arrow takes on trust. What stands in the pages decode.go checks.
-func checkPages(r io.ReaderAt, c chunk) error {
-	var buf [512]byte
-	at, end, rows := c.from, c.from+c.bytes, int64(0)
-	for first := true; rows < c.rows; first = false {
-		if at >= end {
-			return fmt.Errorf("pages of %d rows, want %d", rows, c.rows)
-		}
-		h, n, err := readHeader(r, buf[:], at, end)
-		if err != nil {
-			return fmt.Errorf("page at %d: %w", at, err)
-		}
-		at += n
-		most := h.packed
-		if c.squeezed { // numbers of 64 bits, and their levels
-			most = min(maxPage, 10*h.values+1024)
-		}
-		if h.packed < 0 || h.packed > end-at || h.unpacked > most || !c.squeezed && h.packed != h.unpacked || h.packed > maxPage {
-			return fmt.Errorf("page of %d bytes, %d unpacked, where %d are left", h.packed, h.unpacked, end-at)
-		}
-		switch {
-		case h.kind == pageDictionary && first:
-			// A value takes a byte or more.
-			if h.values < 0 || h.values > h.packed || h.encoding != encPlain && h.encoding != encPlainDict {
-				return fmt.Errorf("dictionary of %d values in %d bytes", h.values, h.packed)
-			}
-		case h.kind == pageData:
-			if h.values <= 0 || h.values > c.rows-rows {
-				return fmt.Errorf("page of %d rows where %d are left", h.values, c.rows-rows)
-			}
-			rows += h.values
-		default:
-			return fmt.Errorf("page type %d is none of a lake's", h.kind)
-		}
-		at += h.packed
-	}
-	return nil
-}
-
-// readHeader reads the page header at a position; n is its length.
-func readHeader(r io.ReaderAt, buf []byte, at, end int64) (h pageHeader, n int64, err error) {
-	for {
-		b := buf[:min(int64(len(buf)), end-at)]
-		if _, err := r.ReadAt(b, at); err != nil {
-			return h, 0, err
-		}
-		c := thrift{b: b}
-		h, err = c.pageHeader()
-		if err == nil {
-			return h, int64(c.at), nil
-		}
-		if !errors.Is(err, errTorn) || int64(len(b)) == end-at || len(buf) >= maxHeader {
-			return h, 0, err
-		}
-		buf = make([]byte, 4*len(buf))
-	}
 }
 
 // A boundedAlloc is Go's memory for arrow, up to maxAlloc at a time.

@@ -56,6 +56,8 @@ type Index struct {
 	mu     sync.Mutex
 	shared []*sharedGroup // the latest last
 	bytes  int
+
+	spare sync.Pool // memory of the columns of streams that are closed
 }
 
 // The memory that an Index takes for shared row groups: of each part the one
@@ -310,7 +312,9 @@ func (s *Stream) Pick(keep func(Group) bool) {
 
 func (s *Stream) open() (err error) {
 	if s.r == nil {
-		s.r, err = Open(s.Path, s.want)
+		if s.r, err = Open(s.Path, s.want); err == nil {
+			s.r.borrow(&s.index.spare)
+		}
 	}
 	return err
 }

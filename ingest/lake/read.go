@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/file"
@@ -14,11 +15,11 @@ import (
 
 // A Reader reads a file that a Writer wrote. It is not safe for concurrent
 // use. A damaged file gives an error: what arrow takes on trust is checked
-// before it sees it, its panics are recovered, and only its page readers are
-// used, which start no goroutine: a panic in one could not be recovered and
-// would end the process. (Arrow v17's record reader, told to be serial, still
-// opens its columns in goroutines.) What stands in the pages is decoded by
-// decode.go, at a fraction of the cost.
+// before it sees it, its panics are recovered, and nothing of it is used that
+// starts a goroutine: a panic in one could not be recovered and would end the
+// process. (Arrow v17's record reader, told to be serial, still opens its
+// columns in goroutines.) It reads the footer; pages are found by unpack.go,
+// and what stands in them by decode.go, at a fraction of the cost.
 type Reader struct {
 	path   string
 	src    source
@@ -30,6 +31,7 @@ type Reader struct {
 	left   int64 // rows of the open group
 	out    []Column
 	err    error
+	lent   *sync.Pool // of [](*leafMemory), where the memory of the columns goes; may be nil
 }
 
 // source is what a Reader reads from.
@@ -44,7 +46,12 @@ type leaf struct {
 	name     string
 	typ      Type
 	nullable bool
-	chunk    pageReader // of the open row group
+	*leafMemory
+}
+
+// leafMemory is what a column that is read takes; another may use it later.
+type leafMemory struct {
+	chunk pageReader // of the open row group
 	batch
 }
 
@@ -97,7 +104,33 @@ func newReader(path string, src source, size int64, want []string) (*Reader, err
 	for g := range r.pf.NumRowGroups() {
 		r.groups = append(r.groups, g)
 	}
+	for i := range r.cols {
+		r.cols[i].leafMemory = new(leafMemory)
+	}
 	return r, nil
+}
+
+// borrow takes the memory of the columns from a pool, and gives it back when
+// the Reader is closed: the columns of the last batch hold until then.
+func (r *Reader) borrow(from *sync.Pool) {
+	r.lent = from
+	if spare, ok := from.Get().([]*leafMemory); ok {
+		for i := range min(len(spare), len(r.cols)) {
+			r.cols[i].leafMemory = spare[i]
+		}
+	}
+}
+
+func (r *Reader) giveBack() {
+	if r.lent == nil {
+		return
+	}
+	spare, none := make([]*leafMemory, len(r.cols)), new(leafMemory)
+	for i := range r.cols {
+		spare[i], r.cols[i].leafMemory = r.cols[i].leafMemory, none
+	}
+	r.lent.Put(spare)
+	r.lent, r.out = nil, nil
 }
 
 // checkMeta looks at what the footer says and finds the columns of want.
@@ -312,14 +345,7 @@ func (r *Reader) advance() error {
 		}
 		for i := range r.cols {
 			c := &r.cols[i]
-			k := r.chunk(g, c.index)
-			err := checkPages(r.src, k)
-			if err == nil {
-				err = c.chunk.open(r.src, k)
-			}
-			if err != nil {
-				return fmt.Errorf("row group %d, column %q: %w", g, c.name, err)
-			}
+			c.chunk.open(r.src, r.chunk(g, c.index))
 		}
 	}
 	return nil
@@ -346,6 +372,7 @@ func (r *Reader) release() {
 // Close closes the file. A second Close does nothing.
 func (r *Reader) Close() error {
 	r.release()
+	r.giveBack()
 	if r.err == nil || r.err == io.EOF {
 		r.err = os.ErrClosed
 	}

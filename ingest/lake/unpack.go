@@ -1,24 +1,27 @@
 package lake
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 
-	"github.com/apache/arrow/go/v17/arrow/memory"
 	"github.com/apache/arrow/go/v17/parquet"
-	"github.com/apache/arrow/go/v17/parquet/compress"
-	"github.com/apache/arrow/go/v17/parquet/file"
 )
 
-// A pageReader gives the values of one column chunk: arrow finds the pages and
-// their headers, decode.go what is in them.
+// A pageReader gives the values of one column chunk. It reads its bytes a
+// window at a time, which holds a page's header or a page whole. (Arrow v17's
+// page readers allocate for each page, and take on trust what a header says.)
 type pageReader struct {
-	pages    file.PageReader // nil before the first chunk
-	buffer   *bufio.Reader
-	memory   pageMemory
+	src      io.ReaderAt
+	at, end  int64 // of the bytes that are still to come
+	left     int64 // rows of the pages that are still to come
+	first    bool  // no page has been seen
+	squeezed bool
 	nullable bool
+	window   []byte
+	windowAt int64
+	unpacked []byte
+
 	rows     int    // of the page in hand that are still to be given
 	data     []byte // of plain values, those still to be given
 	bits     int    // of a page of booleans, those that were given
@@ -34,82 +37,116 @@ type pageReader struct {
 	strings []string
 }
 
-// headerRoom is what arrow wants to see of the bytes in which a page's header
-// stands.
-const headerRoom = 16 << 10
+// The window is as long as a page needs, and a chunk or leastWindow if that is
+// more.
+const leastWindow = 64 << 10
 
 // open begins a column chunk. All memory is that of the one before it.
-func (p *pageReader) open(src io.ReaderAt, c chunk) (err error) {
+func (p *pageReader) open(src io.ReaderAt, c chunk) {
 	p.close()
-	p.nullable = c.nullable
-	section := io.NewSectionReader(src, c.from, c.bytes)
-	codec := compress.Codecs.Uncompressed
-	if c.squeezed {
-		codec = compress.Codecs.Zstd
-	}
-	if p.pages == nil {
-		p.buffer = bufio.NewReaderSize(section, headerRoom)
-		p.pages, err = file.NewPageReader(p.buffer, c.rows, codec, &p.memory, nil)
-		return err
-	}
-	p.buffer.Reset(section)
-	p.pages.Reset(p.buffer, c.rows, codec, nil)
-	return nil
+	p.src, p.at, p.end, p.left, p.first = src, c.from, c.from+c.bytes, c.rows, true
+	p.squeezed, p.nullable = c.squeezed, c.nullable
 }
 
 // close forgets the chunk.
 func (p *pageReader) close() {
-	p.rows, p.data = 0, nil
+	p.src, p.rows, p.data, p.window = nil, 0, nil, p.window[:0]
 	p.ints, p.int32s, p.strings = p.ints[:0], p.int32s[:0], p.strings[:0]
 }
 
-// pageMemory is the memory of the one page that a pageReader holds. Arrow gives
-// it back before the page is used, and asks for the next page's only after.
-type pageMemory struct {
-	boundedAlloc
-	page []byte
-}
-
-var _ memory.Allocator = (*pageMemory)(nil)
-
-func (m *pageMemory) Allocate(n int) []byte {
-	if n < 0 || n > cap(m.page) {
-		m.page = m.boundedAlloc.Allocate(n)
+// next gives n bytes, which the chunk has, from p.at on.
+func (p *pageReader) next(n int) ([]byte, error) {
+	if from := p.at - p.windowAt; len(p.window) > 0 && from+int64(n) <= int64(len(p.window)) {
+		return p.window[from:][:n], nil
 	}
-	return m.page[:n]
+	size := int(min(max(int64(n), leastWindow), p.end-p.at))
+	p.windowAt = p.at
+	b := room(&p.window, size)
+	if _, err := p.src.ReadAt(b, p.at); err != nil {
+		p.window = p.window[:0]
+		return nil, err
+	}
+	return b[:n], nil
 }
 
-// page makes the next data page the one in hand.
+// header reads the header of the next page.
+func (p *pageReader) header() (h pageHeader, err error) {
+	for size := int64(512); ; size *= 4 {
+		size = min(size, p.end-p.at)
+		b, err := p.next(int(size))
+		if err != nil {
+			return h, err
+		}
+		c := thrift{b: b}
+		h, err = c.pageHeader()
+		if err == nil {
+			p.at += int64(c.at)
+			return h, nil
+		}
+		if !errors.Is(err, errTorn) || size == p.end-p.at || size >= maxHeader {
+			return h, err
+		}
+	}
+}
+
+// page makes the next data page the one in hand. It lies in the chunk, and its
+// rows and its dictionary fit their bytes.
 func (p *pageReader) page(l *leaf) error {
-	for {
-		if !p.pages.Next() {
-			if err := p.pages.Err(); err != nil {
+	for ; ; p.first = false {
+		if p.at >= p.end {
+			return fmt.Errorf("the pages end %d rows before the row group", p.left)
+		}
+		at := p.at
+		h, err := p.header()
+		if err != nil {
+			return fmt.Errorf("page at %d: %w", at, err)
+		}
+		most := h.packed
+		if p.squeezed { // numbers of 64 bits, and their levels
+			most = min(maxPage, 10*h.values+1024)
+		}
+		if left := p.end - p.at; h.packed < 0 || h.packed > left || h.unpacked < 0 || h.unpacked > most || !p.squeezed && h.packed != h.unpacked || h.packed > maxPage {
+			return fmt.Errorf("page of %d bytes, %d unpacked, where %d are left", h.packed, h.unpacked, left)
+		}
+		switch {
+		case h.kind == pageDictionary && p.first:
+			// A value takes a byte or more.
+			if h.values < 0 || h.values > h.packed || h.encoding != encPlain && h.encoding != encPlainDict {
+				return fmt.Errorf("dictionary of %d values in %d bytes", h.values, h.packed)
+			}
+		case h.kind == pageData:
+			if h.values <= 0 || h.values > p.left {
+				return fmt.Errorf("page of %d rows where %d are left", h.values, p.left)
+			}
+			p.left -= h.values
+		default:
+			return fmt.Errorf("page type %d is none of a lake's", h.kind)
+		}
+		b, err := p.next(int(h.packed))
+		if err != nil {
+			return err
+		}
+		p.at += h.packed
+		if p.squeezed {
+			if b, err = unpackPage(room(&p.unpacked, int(h.unpacked)), b); err != nil {
 				return err
 			}
-			return errors.New("the pages end before the rows")
 		}
-		switch page := p.pages.Page().(type) {
-		case *file.DictionaryPage:
-			if err := p.dictionary(l, page); err != nil {
-				return fmt.Errorf("dictionary: %w", err)
-			}
-		case *file.DataPageV1:
-			return p.data1(page)
-		default:
-			return fmt.Errorf("a page of type %T", page)
+		if h.kind == pageData {
+			p.first = false
+			return p.data1(h, b)
+		}
+		if err := p.dictionary(l, int(h.values), b); err != nil {
+			return fmt.Errorf("dictionary: %w", err)
 		}
 	}
 }
 
 // data1 opens a data page of version 1.
-func (p *pageReader) data1(page *file.DataPageV1) (err error) {
-	b := page.Data()
-	p.rows, p.bits, p.encoding = int(page.NumValues()), 0, int64(page.Encoding())
-	if p.rows <= 0 {
-		return fmt.Errorf("a page of %d rows", p.rows)
-	}
+func (p *pageReader) data1(h pageHeader, b []byte) (err error) {
+	p.rows, p.bits, p.encoding = int(h.values), 0, h.encoding
 	if p.nullable {
-		if e := parquet.Encoding(page.DefinitionLevelEncoding()); e != parquet.Encodings.RLE {
+		if e := parquet.Encoding(h.levels); e != parquet.Encodings.RLE {
 			return fmt.Errorf("levels of encoding %v", e)
 		}
 		if b, err = p.levels.open(b); err != nil {
@@ -137,9 +174,8 @@ func (p *pageReader) data1(page *file.DataPageV1) (err error) {
 	return nil
 }
 
-func (p *pageReader) dictionary(l *leaf, page *file.DictionaryPage) (err error) {
-	n, b := int(page.NumValues()), page.Data()
-	if n < 0 || n > len(b) { // a value takes a byte or more
+func (p *pageReader) dictionary(l *leaf, n int, b []byte) (err error) {
+	if n > len(b) {
 		return fmt.Errorf("%d values in %d bytes", n, len(b))
 	}
 	switch l.typ {

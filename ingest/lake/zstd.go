@@ -33,21 +33,29 @@ var decompressor = sync.OnceValue(func() *zstd.Decoder {
 
 func init() { compress.RegisterCodec(compress.Codecs.Zstd, pageZstd{}) }
 
-// pageZstd is zstd as arrow's page readers use it.
+// pageZstd is zstd as arrow uses it.
 type pageZstd struct{}
 
 var errZstd = errors.New("zstd: the page is damaged")
 
-// Decode fills dst, or panics: arrow has no other way to be told, and guard
-// makes an error of it. It takes no memory beyond dst.
-func (pageZstd) Decode(dst, src []byte) []byte {
+// unpackPage fills dst. It takes no memory beyond it.
+func unpackPage(dst, src []byte) ([]byte, error) {
 	var h zstd.Header
 	if h.Decode(src) != nil || !h.HasFCS || h.FrameContentSize != uint64(len(dst)) {
-		panic(errZstd)
+		return nil, errZstd
 	}
 	out, err := decompressor().DecodeAll(src, dst[:0:len(dst)])
 	if err != nil || len(out) != len(dst) {
-		panic(errZstd)
+		return nil, errZstd
+	}
+	return out, nil
+}
+
+// Decode fills dst, or panics: arrow has no other way to be told.
+func (pageZstd) Decode(dst, src []byte) []byte {
+	out, err := unpackPage(dst, src)
+	if err != nil {
+		panic(err)
 	}
 	return out
 }

@@ -138,9 +138,10 @@ func (t *deviceTask) foldEvents(f *folding, v *survey, plan *features.Plan, of m
 	opened := last
 	last = 0
 	var streams []source
+	var spare [][]ingest.Event
 	for _, s := range t.events.Streams(t.key.Device, eventColumns) {
 		s.Pick(t.reaches)
-		e := &eventStream{Stream: s, names: &names, from: inputOf(s.Path), counts: t.counts}
+		e := &eventStream{Stream: s, names: &names, from: inputOf(s.Path), counts: t.counts, spare: &spare}
 		if plan != nil {
 			if s.MaxTime < seg.FromNS || s.MinTime >= seg.ToNS {
 				continue
@@ -374,8 +375,10 @@ type eventStream struct {
 	names *ingest.Names
 	from  string
 	rows  ingest.EventRows
-	at, n int
-	hand  ingest.Event
+	at, n int               // rows that were taken of those that are open
+	hand  []ingest.Event    // of rows: the next one that counts, and those behind it
+	room  []ingest.Event    // where they stand
+	spare *[][]ingest.Event // room of streams that are at their end
 
 	counts func(timeNS, latencyNS int64) bool // nil: all rows do
 
@@ -384,26 +387,22 @@ type eventStream struct {
 	seg       features.Extent
 }
 
-func (s *eventStream) head() *ingest.Event { return &s.hand }
+// streamEvents is how many rows are made events at a time.
+const streamEvents = 256
+
+func (s *eventStream) head() *ingest.Event { return &s.hand[0] }
 func (s *eventStream) input() string       { return s.from }
 func (s *eventStream) minTime() int64      { return s.MinTime }
 
 // next moves to the next row that counts.
 func (s *eventStream) next() error {
 	for {
-		if s.at == s.n {
-			cols, _, err := s.Next()
-			if err != nil {
-				return err
-			}
-			if s.n, err = s.rows.Open(cols, s.names); err != nil {
-				return err
-			}
-			s.at = 0
+		if len(s.hand) > 1 {
+			s.hand = s.hand[1:]
+		} else if err := s.fill(); err != nil {
+			return err
 		}
-		e := &s.hand
-		s.rows.Event(s.at, e)
-		s.at++
+		e := &s.hand[0]
 		if s.counts != nil && !s.counts(e.TimeNS, max(e.LatencyNS, 0)) {
 			continue
 		}
@@ -411,6 +410,32 @@ func (s *eventStream) next() error {
 			return nil
 		}
 	}
+}
+
+// fill makes the next rows events, one or more.
+func (s *eventStream) fill() error {
+	for s.at == s.n {
+		cols, _, err := s.Next()
+		if err != nil {
+			if s.room != nil {
+				*s.spare, s.room, s.hand = append(*s.spare, s.room), nil, nil
+			}
+			return err
+		}
+		if s.n, err = s.rows.Open(cols, s.names); err != nil {
+			return err
+		}
+		s.at = 0
+	}
+	if n := len(*s.spare); s.room == nil && n > 0 {
+		s.room, *s.spare = (*s.spare)[n-1], (*s.spare)[:n-1]
+	} else if s.room == nil {
+		s.room = make([]ingest.Event, streamEvents)
+	}
+	s.hand = s.room[:min(s.n-s.at, len(s.room))]
+	s.rows.Events(s.at, s.hand)
+	s.at += len(s.hand)
+	return nil
 }
 
 // fits says that latencies of kind a may stand among those of kind b: an I/O

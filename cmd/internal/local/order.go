@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"errors"
 	"io"
+	"math"
 
 	"github.com/iopathy/iopathy/ingest"
 )
@@ -56,6 +57,30 @@ func merge(sources []source, fn func(*ingest.Event) error) error {
 			return nil
 		}
 		s := open[0]
+		if len(open) == 1 {
+			// Alone, up to where the next one begins.
+			until := int64(math.MaxInt64)
+			if len(sources) > 0 {
+				until = sources[0].minTime()
+			}
+			err := error(nil)
+			for err == nil && s.head().TimeNS < until {
+				if err := fn(s.head()); err != nil {
+					return err
+				}
+				err = s.next()
+			}
+			switch {
+			case err == nil && len(sources) > 0:
+				continue
+			case err == nil: // at the end of all time
+			case errors.Is(err, io.EOF):
+				heap.Pop(&open)
+				continue
+			default:
+				return err
+			}
+		}
 		if err := fn(s.head()); err != nil {
 			return err
 		}

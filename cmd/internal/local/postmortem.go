@@ -485,8 +485,7 @@ func eventsIn(s *lake.Stream, names *ingest.Names, give func(*ingest.Event)) err
 			return errors.Join(err, s.Close())
 		}
 		for i := range n {
-			var e ingest.Event
-			rows.Event(i, &e)
+			e := rows.Event(i)
 			give(&e)
 		}
 	}

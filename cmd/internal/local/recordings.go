@@ -263,9 +263,8 @@ func (t *deviceTask) excerpt(id string, from, to int64, most int) (out []ingest.
 			if err != nil {
 				return nil, err
 			}
-			var e ingest.Event
 			for i := 0; i < n && taken <= most; i++ {
-				if rows.Event(i, &e); e.TimeNS > to {
+				if e := rows.Event(i); e.TimeNS > to {
 					taken = most + 1
 				} else if e.TimeNS >= from {
 					out = append(out, e)

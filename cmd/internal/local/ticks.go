@@ -38,6 +38,7 @@ type tickWriter struct {
 	free  [][]features.Tick
 	cell  cell // in hand
 	part  *tickPart
+	spare *tickPart // one that is closed; its memory is used again
 	err   error
 }
 
@@ -215,7 +216,10 @@ func (t *tickWriter) write(l *tickLane, rows []features.Tick) {
 		t.cell = l.cell
 	}
 	if t.part == nil {
-		t.part = &tickPart{name: lake.PartName{Table: lake.Ticks, Date: l.cell.date, Host: l.cell.host, Input: "ticks"}.Path()}
+		if t.part = t.spare; t.part == nil {
+			t.part = new(tickPart)
+		}
+		t.part.name = lake.PartName{Table: lake.Ticks, Date: l.cell.date, Host: l.cell.host, Input: "ticks"}.Path()
 	}
 	for p := t.part; len(rows) > 0; {
 		n := min(len(rows), tickBuffer-len(p.rows)) // that the row group has room for
@@ -262,6 +266,8 @@ func (t *tickWriter) closeCell() error {
 		return err
 	}
 	t.keep.add(p.name, part)
+	p.w = nil
+	t.spare = p
 	return nil
 }
 
