@@ -114,34 +114,64 @@ func (a *autocorrelator) peak(x []float64, from, to int) (r float64, lag int) {
 	if power <= 0 {
 		return 0, 0
 	}
-	product := a.direct
 	if n > directLags {
 		a.transform()
-		product = func(lag int) float64 { return a.padded[lag] }
+	} else {
+		a.direct(from, to)
 	}
 	r, lag = math.Inf(-1), 0
 	for k := from; k < to; k++ {
-		if p := product(k) / power; p > r {
+		if p := a.padded[k] / power; p > r {
 			r, lag = p, k
 		}
 	}
 	return r, lag
 }
 
-func (a *autocorrelator) direct(lag int) float64 {
-	x, y := a.centred[:len(a.centred)-lag], a.centred[lag:]
-	s := 0.0
-	for i, v := range x {
-		s += v * y[i]
+// direct leaves the sums of lagged products in padded, from a lag to before
+// another. Four lags go together: a sum waits for itself alone.
+func (a *autocorrelator) direct(from, to int) {
+	x := a.centred
+	n := len(x)
+	if len(a.padded) < n {
+		a.padded = make([]float64, n)
+		a.fft = nil
 	}
-	return s
+	k := from
+	for ; k+4 <= to; k += 4 {
+		var s0, s1, s2, s3 float64
+		last := n - k - 3 // products that all four have
+		y := x[k:]
+		for i, v := range x[:last] {
+			z := y[i : i+4 : i+4]
+			s0 += v * z[0]
+			s1 += v * z[1]
+			s2 += v * z[2]
+			s3 += v * z[3]
+		}
+		s0 += x[last] * y[last]
+		s0 += x[last+1] * y[last+1]
+		s0 += x[last+2] * y[last+2]
+		s1 += x[last] * y[last+1]
+		s1 += x[last+1] * y[last+2]
+		s2 += x[last] * y[last+2]
+		a.padded[k], a.padded[k+1], a.padded[k+2], a.padded[k+3] = s0, s1, s2, s3
+	}
+	for ; k < to; k++ {
+		s := 0.0
+		y := x[k:]
+		for i, v := range x[:n-k] {
+			s += v * y[i]
+		}
+		a.padded[k] = s
+	}
 }
 
 // transform leaves the sums of lagged products of centred in padded
 // (Wiener-Khinchin, zero-padded to twice the length).
 func (a *autocorrelator) transform() {
 	n := 2 * len(a.centred)
-	if a.fft == nil || a.fft.Len() != n {
+	if a.fft == nil || a.fft.Len() != n || len(a.padded) != n {
 		a.fft = fourier.NewFFT(n)
 		a.padded = make([]float64, n)
 		a.coeff = make([]complex128, n/2+1)

@@ -25,7 +25,7 @@ const (
 func bucketOf(v int64) int {
 	u := uint64(max(v, 0))
 	e := max(bits.Len64(u)-histogramBits-1, 0)
-	return min(e<<histogramBits+int(u>>e), histogramBuckets-1)
+	return min(e<<histogramBits+int(u>>(uint(e)&63)), histogramBuckets-1)
 }
 
 // bucketRange gives the lowest value of a bucket and the number of values in it.
@@ -47,8 +47,11 @@ func (h *histogram) add(v int64) { h.addBucket(bucketOf(v)) }
 
 func (h *histogram) addBucket(b int) {
 	h.n++
-	h.used[b/64] |= 1 << (b % 64)
-	h.buckets[b]++
+	n := h.buckets[b]
+	if n == 0 {
+		h.used[b/64] |= 1 << (b % 64)
+	}
+	h.buckets[b] = n + 1
 }
 
 // each gives the buckets in use, ascending, until yield is false.

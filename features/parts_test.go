@@ -96,8 +96,8 @@ func TestHistogramAgainstValues(t *testing.T) {
 	}
 }
 
-// The correlations by the transform are those by the definition.
-func TestAutocorrelationByTransform(t *testing.T) {
+// The correlations, by the transform or directly, are those by the definition.
+func TestAutocorrelation(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	x := make([]float64, directLags+300)
 	for i := range x {
@@ -112,8 +112,14 @@ func TestAutocorrelationByTransform(t *testing.T) {
 		a.centred = append(a.centred, v-mean)
 		power += (v - mean) * (v - mean)
 	}
+	definition := func(lag int) (s float64) {
+		for i := range len(x) - lag {
+			s += a.centred[i] * a.centred[i+lag]
+		}
+		return s
+	}
 	for k := firstLag; k < len(x)/2; k++ {
-		if p := a.direct(k) / power; p > want {
+		if p := definition(k) / power; p > want {
 			want, wantLag = p, k
 		}
 	}
@@ -122,6 +128,15 @@ func TestAutocorrelationByTransform(t *testing.T) {
 	}
 	if r, lag := a.peak([]float64{5, 5, 5, 5, 5, 5, 5, 5}, 3, 4); r != 0 || lag != 0 {
 		t.Errorf("a constant: %g at %d", r, lag)
+	}
+	// Directly they are exactly those, to the longest lag that there is.
+	x = x[:29]
+	a.centred = append(a.centred[:0], x...)
+	a.direct(firstLag, len(x))
+	for k := firstLag; k < len(x); k++ {
+		if want := definition(k); a.padded[k] != want {
+			t.Errorf("lag %d: %g, want %g", k, a.padded[k], want)
+		}
 	}
 }
 
@@ -228,9 +243,9 @@ func TestRereadHorizon(t *testing.T) {
 	check(30*sec-1, 39.0/40)
 }
 
-// A rebuilt table holds the blocks that are young and below the threshold,
+// A table that is purged or grown holds the blocks that are young and below the threshold,
 // whatever the collisions, with what is known of them.
-func TestRereadRebuild(t *testing.T) {
+func TestRereadTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for trial := range 200 {
 		table := rereads{horizon: 100, limit: 64, keys: make([]uint64, 128), blocks: make([]sampledBlock, 128)}
@@ -249,7 +264,9 @@ func TestRereadRebuild(t *testing.T) {
 			table.shift = 4
 		}
 		size := 128 << r.IntN(2)
-		table.rebuild(size, 4)
+		if table.purge(4); size > 128 {
+			table.grow()
+		}
 		n, oldest := 0, int64(math.MaxInt64)
 		for key, when := range at {
 			kept := when > 4 && (trial%2 == 0 || key < 1<<60)

@@ -220,11 +220,17 @@ func (s *rereadSums) count(fresh, weight uint64, shift int) {
 	s.xx += fresh
 }
 
+// nearTable is how many places the nearer caches hold.
+const nearTable = 16 << 10
+
 // fetch looks at the places of the blocks that wait. No look depends on
 // another, so the memory serves many at a time.
 func (t *rereads) fetch() {
 	if len(t.keys) == 0 {
 		t.keys, t.blocks = make([]uint64, firstTableSize), make([]sampledBlock, firstTableSize)
+	}
+	if len(t.keys) <= nearTable {
+		return
 	}
 	keys, blocks := t.keys, t.blocks[:len(t.keys)]
 	mask, sum := uint64(len(keys)-1), uint64(0)
@@ -275,53 +281,82 @@ func (t *rereads) again(b *sampledBlock, r *waitingRead, window uint32, s *rerea
 func (t *rereads) make(now int64) {
 	size := len(t.keys)
 	if now-t.oldest >= t.horizon {
-		t.rebuild(size, now-t.horizon)
+		t.purge(now - t.horizon)
 	}
 	if t.n <= min(size/4, t.limit*3/4) {
 		return
 	}
 	if size/2 < t.limit {
-		t.rebuild(2*size, math.MinInt64)
+		t.grow()
 		return
 	}
 	for t.n > t.limit*3/4 {
 		t.shift++
-		t.rebuild(size, math.MinInt64)
+		t.purge(math.MinInt64)
 	}
 }
 
-// rebuild moves the blocks that are below the threshold and were read after a
-// time to a table of a size.
-func (t *rereads) rebuild(size int, after int64) {
-	keys, blocks := t.keys, t.blocks[:len(t.keys)]
+// purge drops the blocks that are not below the threshold, or were not read
+// after a time.
+func (t *rereads) purge(after int64) {
+	const sign = 1 << 63 // flipped, times compare as numbers without one
+	keys := t.keys
+	blocks := t.blocks[:len(keys)]
+	least, since := uint64(1)<<(64-t.shift)-1, uint64(after)^sign
+	oldest, n := uint64(math.MaxInt64)^sign, uint64(0)
+	for i, key := range keys {
+		// Whether a place is taken, and by what is old, is a coin's toss: no branch on it.
+		at := uint64(blocks[i].at) ^ sign
+		_, below := bits.Sub64(key-1, least, 0)
+		_, young := bits.Sub64(since, at, 0)
+		stays := below & young
+		n += stays
+		keys[i] = key & -stays
+		oldest = min(oldest, at|(stays-1))
+	}
+	t.n, t.oldest = int(n), int64(oldest^sign)
+	// What stood behind a block that is gone moves up. From behind a free place
+	// on, each block finds those before it in their places.
+	mask := uint64(len(keys) - 1)
+	start := uint64(0)
+	for keys[start] != 0 {
+		start++
+	}
+	for _, part := range [2][2]uint64{{start, mask + 1}, {0, start}} {
+		for i := part[0]; i < part[1]; i++ {
+			key := keys[i]
+			if key == 0 || (key^i)&mask == 0 {
+				continue
+			}
+			keys[i] = 0
+			if to := t.free(key); to != i {
+				blocks[to] = blocks[i]
+				keys[to] = key
+			} else {
+				keys[i] = key
+			}
+		}
+	}
+}
+
+// grow moves the blocks to a table of twice the size.
+func (t *rereads) grow() {
+	keys, blocks := t.keys, t.blocks
+	size := 2 * len(keys)
 	if cap(t.spareKeys) < size {
 		t.spareKeys, t.spareBlocks = make([]uint64, size), make([]sampledBlock, size)
 	}
 	t.keys, t.blocks = t.spareKeys[:size], t.spareBlocks[:size]
 	clear(t.keys)
 	t.spareKeys, t.spareBlocks = keys, blocks
-	t.n = 0
-	oldest, below := int64(math.MaxInt64), uint64(1)<<(64-t.shift)-1
-	const sign = 1 << 63 // so that times compare as numbers without one
-	var kept [512]int32
-	for from := 0; from < len(keys); from += len(kept) {
-		n := uint64(0)
-		some := blocks[from:min(from+len(kept), len(keys))]
-		for i, key := range keys[from : from+len(some)] {
-			kept[n&uint64(len(kept)-1)] = int32(from + i)
-			// Whether a place is taken, and by what is old, is a coin's toss: no branch on it.
-			_, stays := bits.Sub64(key-1, below, 0)
-			_, young := bits.Sub64(uint64(after)^sign, uint64(some[i].at)^sign, 0)
-			n += stays & young
+	t.oldest = math.MaxInt64
+	for i, key := range keys {
+		if key != 0 {
+			to := t.free(key)
+			t.keys[to], t.blocks[to] = key, blocks[i]
+			t.oldest = min(t.oldest, blocks[i].at)
 		}
-		for _, i := range kept[:n] {
-			oldest = min(oldest, blocks[i].at)
-			to := t.free(keys[i])
-			t.keys[to], t.blocks[to] = keys[i], blocks[i]
-		}
-		t.n += int(n)
 	}
-	t.oldest = oldest
 }
 
 // free finds a free place for a key that is not in the table.

@@ -1,6 +1,9 @@
 package ingest
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+)
 
 // EventsFromColumns is the inverse of EventColumns: it adds the events that
 // the columns hold to dst and their strings to names. An absent column means
@@ -179,32 +182,32 @@ func (c *words[T]) open(t *table, name string, read func(string) T) {
 	}
 }
 
-// take is as of values. Most strings are the one before them, in the same place.
+// take is as of values.
 func (c *words[T]) take(from, n int) []T {
 	if c.data == nil {
 		return nil
 	}
-	c.hand = append(c.hand[:0], make([]T, n)...)
-	var last string
-	var own T
+	c.hand = slices.Grow(c.hand[:0], n)[:n]
 	for i, v := range c.data[from:][:n] {
-		if c.valid != nil && !c.valid[from+i] || v == "" {
-			continue
+		place := unsafe.StringData(v)
+		near := &c.near[(uintptr(unsafe.Pointer(place))>>2^uintptr(len(v)))%uintptr(len(c.near))]
+		// The string that is kept keeps its place from being another's.
+		if len(near.text) != len(v) || unsafe.StringData(near.text) != place {
+			near.text, near.own = v, 0
+			if v != "" {
+				near.own = c.read(v)
+			}
 		}
-		if len(v) != len(last) || unsafe.StringData(v) != unsafe.StringData(last) {
-			last, own = v, c.of(v)
+		c.hand[i] = near.own
+	}
+	if c.valid != nil {
+		for i, valid := range c.valid[from:][:n] {
+			if !valid {
+				c.hand[i] = 0
+			}
 		}
-		c.hand[i] = own
 	}
 	return c.hand
-}
-
-func (c *words[T]) of(v string) T {
-	near := &c.near[(uint(v[0])+uint(v[len(v)-1])+uint(len(v)))%uint(len(c.near))]
-	if near.text != v {
-		near.text, near.own = v, c.read(v)
-	}
-	return near.own
 }
 
 func typed[T any](t *table, c Column) []T {

@@ -378,7 +378,7 @@ type eventStream struct {
 	at, n int               // rows that were taken of those that are open
 	hand  []ingest.Event    // of rows: the next one that counts, and those behind it
 	room  []ingest.Event    // where they stand
-	spare *[][]ingest.Event // room of streams that are at their end
+	spare *[][]ingest.Event // room of streams that are at their end; may be nil
 
 	counts func(timeNS, latencyNS int64) bool // nil: all rows do
 
@@ -417,9 +417,10 @@ func (s *eventStream) fill() error {
 	for s.at == s.n {
 		cols, _, err := s.Next()
 		if err != nil {
-			if s.room != nil {
-				*s.spare, s.room, s.hand = append(*s.spare, s.room), nil, nil
+			if s.room != nil && s.spare != nil {
+				*s.spare = append(*s.spare, s.room)
 			}
+			s.room, s.hand = nil, nil
 			return err
 		}
 		if s.n, err = s.rows.Open(cols, s.names); err != nil {
@@ -427,8 +428,9 @@ func (s *eventStream) fill() error {
 		}
 		s.at = 0
 	}
-	if n := len(*s.spare); s.room == nil && n > 0 {
-		s.room, *s.spare = (*s.spare)[n-1], (*s.spare)[:n-1]
+	if s.room == nil && s.spare != nil && len(*s.spare) > 0 {
+		n := len(*s.spare) - 1
+		s.room, *s.spare = (*s.spare)[n], (*s.spare)[:n]
 	} else if s.room == nil {
 		s.room = make([]ingest.Event, streamEvents)
 	}
