@@ -19,6 +19,7 @@ import (
 
 	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/cmd/internal/score"
+	"github.com/iopathy/iopathy/features"
 )
 
 func (a *app) evaluateCmd() *cobra.Command {
@@ -38,6 +39,9 @@ sudden-stall: 0.2 s of one), as healthy when none of it does; the rest are left
 out. With a corpus each window of 8 or more requests must have a label, and F1 is
 the mean over healthy and all pathologies; with a plain CSV over those that occur.
 
+With --lake the periods of bursts that the windows tell are held against a
+corpus, too.
+
 --shuffle-names labels the windows of --lake anew under a catalogue whose names
 stand at other signatures: the classes come from the linkage alone, so the
 adjusted Rand index must stay.`,
@@ -54,10 +58,14 @@ adjusted Rand index must stay.`,
 					return err
 				}
 			}
+			periods, err := a.periods(truth)
+			if err != nil {
+				return err
+			}
 			if a.json() {
-				err = a.print(evaluation{Measures: m, Shuffled: shuffledARI(other)})
+				err = a.print(evaluation{Measures: m, Shuffled: shuffledARI(other), Periods: periods})
 			} else {
-				err = writeMeasures(a.stdout, m, other)
+				err = writeMeasures(a.stdout, m, other, periods)
 			}
 			if err == nil && other != nil && other.ARI != m.ARI {
 				return fmt.Errorf("with shuffled names the adjusted Rand index is %.6f, not %.6f: LABELS isn't of this lake, or names have a say in the classes", other.ARI, m.ARI)
@@ -76,7 +84,30 @@ adjusted Rand index must stay.`,
 // evaluation is what the JSON holds.
 type evaluation struct {
 	*score.Measures
-	Shuffled *float64 `json:"ariShuffledNames,omitempty"`
+	Shuffled *float64           `json:"ariShuffledNames,omitempty"`
+	Periods  *score.PeriodScore `json:"periods,omitempty"`
+}
+
+// periods scores the periods of bursts that the windows of --lake tell; nil
+// without a lake or where the truth tells none.
+func (a *app) periods(truth *sides) (*score.PeriodScore, error) {
+	if a.config.Lake == "" {
+		return nil, nil
+	}
+	dir, err := a.needLake(true)
+	if err != nil {
+		return nil, err
+	}
+	windows, err := a.job(dir).Windows()
+	if err != nil {
+		return nil, err
+	}
+	told := make([]score.Told, len(windows))
+	for i := range windows {
+		w := &windows[i]
+		told[i] = score.Told{Key: score.Key{Host: w.Host, Device: w.Device}, StartNS: w.StartNS, EndNS: w.EndNS, PeriodS: w.Context[features.CtxPeriod]}
+	}
+	return score.Periods(told, truth.devices), nil
 }
 
 func shuffledARI(m *score.Measures) *float64 {
@@ -245,7 +276,7 @@ func readCorpus(ctx context.Context, dir string, window int64, workers int) ([]s
 				return err
 			}
 			d := &devices[i]
-			d.Faults, d.Cause = runs[i].Faults, runs[i].Cause
+			d.Faults, d.Cause, d.Period = runs[i].Faults, runs[i].Cause, runs[i].Period
 			path := filepath.Join(dir, "runs", runs[i].Name+".csv.gz")
 			d.Key, d.Requests, err = countRun(path, window)
 			if errors.Is(err, fs.ErrNotExist) {

@@ -11,8 +11,9 @@ import (
 )
 
 // writeMeasures prints the tables, and as the last line the measures. shuffled
-// is what they are with shuffled names, or nil.
-func writeMeasures(out io.Writer, m, shuffled *score.Measures) error {
+// is what they are with shuffled names, periods how those of bursts were found;
+// both may be nil.
+func writeMeasures(out io.Writer, m, shuffled *score.Measures, periods *score.PeriodScore) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "windows\tprecision\trecall\tF1\t  label\n")
 	for _, c := range m.Classes {
@@ -53,6 +54,13 @@ func writeMeasures(out io.Writer, m, shuffled *score.Measures) error {
 	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	if periods != nil {
+		fmt.Fprintf(out, "\nperiods of bursts within 10 %%: %d of %d devices, %d untold", periods.Right, periods.Devices, periods.Untold)
+		for _, p := range periods.Wrong {
+			fmt.Fprintf(out, "; %s/%s %.3g s, not %.3g s", p.Host, p.Device, p.SaidS, p.TrueS)
+		}
+		fmt.Fprintln(out)
 	}
 	if shuffled != nil {
 		fmt.Fprintf(out, "\nwith shuffled names ari=%.3f ariCoverage=%.2f\n", shuffled.ARI, shuffled.ARICoverage)

@@ -33,6 +33,7 @@ type Device struct {
 	Key
 	Faults   []Fault
 	Cause    Expectation
+	Period   float64       // of its bursts, s; 0: not told
 	Requests map[int64]int // completed, by start of the grid window; nil: not known
 }
 
@@ -50,6 +51,7 @@ const (
 	artefact     = "artefact"
 	unrecognised = "unrecognised"
 	stall        = "sudden-stall"
+	burst        = "burst-congestion"
 )
 
 const (

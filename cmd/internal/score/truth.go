@@ -20,6 +20,7 @@ type Run struct {
 	Name   string
 	Faults []Fault
 	Cause  Expectation
+	Period float64 // of bursts, s; 0: not told
 }
 
 // ReadTruth reads the labels.csv of a corpus of recordings: columns run, label,
@@ -43,6 +44,9 @@ func ReadTruth(r io.Reader) ([]Run, error) {
 			}
 			f.Stalls = append([][2]int64{}, p.Stalls...)
 			run.Faults, run.Cause = []Fault{f}, p.cause(f.Label)
+			if f.Label == burst {
+				run.Period = p.Notes.PeriodMS / 1000
+			}
 		}
 		runs = append(runs, run)
 		return nil
@@ -60,6 +64,7 @@ type parameters struct {
 		Procs    int     `json:"procs"`
 		Throttle float64 `json:"throttle_mbs"`
 		Cap      float64 `json:"cap_mbs"`
+		PeriodMS float64 `json:"period_ms"`
 	} `json:"notes"`
 }
 
