@@ -139,7 +139,7 @@ func (r *reader) keep(dec any) error {
 	state, err := saveState(dec)
 	if err == nil {
 		o, clock := r.o, r.in.Clock
-		o.ReadBytes, o.Expand, o.ClockOffset, o.ClockMtime = 0, 0, nil, false // the clock is what they make of it
+		o.ReadBytes, o.Expand, o.ClockOffset, o.ClockMtime, o.ClockAlign = 0, 0, nil, false, false // the clock is what they make of it
 		o.StartNS, clock = r.startNS(), Clock{OffsetNS: clock.OffsetNS, DriftPPB: clock.DriftPPB, AtNS: clock.AtNS}
 		var said []byte
 		said, err = saveState(&struct {

@@ -3,6 +3,7 @@ package ingest
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -117,14 +118,24 @@ func (c ClockReport) Clock() Clock {
 	return Clock{StartNS: c.StartNS, Bare: c.StartNS == 0, OffsetNS: c.OffsetNS, DriftPPB: c.DriftPPB, AtNS: c.AtNS, Anchor: c.Anchor}
 }
 
+// AlignedWith begins the anchor of a clock that was found from I/Os which another log
+// has, too.
+const AlignedWith = "aligned with "
+
+func (c ClockReport) aligned() bool { return strings.HasPrefix(c.Anchor, AlignedWith) }
+
 // String says it in words.
 func (c ClockReport) String() string {
 	s := c.Base
 	switch {
 	case c.Loose:
-		if s += ", tied to no date"; c.Anchor != "" {
+		if s += ", tied to no date"; c.aligned() {
+			s += "; " + c.Anchor
+		} else if c.Anchor != "" {
 			s += "; by " + c.Anchor
 		}
+	case c.aligned():
+		s += ", " + c.Anchor
 	case c.Anchor != "":
 		s += " by " + c.Anchor
 	}

@@ -21,12 +21,16 @@ type Options struct {
 	ClockOffset []string `mapstructure:"clock_offset"`
 	ClockMtime  bool     `mapstructure:"clock_mtime"`
 
+	// ClockAlign lets a driver date a log whose clock nothing else ties to a date by
+	// others of the same host that saw the same I/Os.
+	ClockAlign bool `mapstructure:"clock_align"`
+
 	Mappings []Mapping `mapstructure:"mappings"` // how texts that no format knows are read
 }
 
 // DefaultOptions are the options of a run that says nothing.
 func DefaultOptions() Options {
-	return Options{Zone: "UTC", Interval: "1s", ReadBytes: 1 << 20, ChunkBytes: 64 << 20, Expand: 1000, ClockOffset: []string{}}
+	return Options{Zone: "UTC", Interval: "1s", ReadBytes: 1 << 20, ChunkBytes: 64 << 20, Expand: 1000, ClockOffset: []string{}, ClockAlign: true}
 }
 
 // filled gives the options with the defaults in place of zero sizes.

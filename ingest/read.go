@@ -157,6 +157,9 @@ var headPool = sync.Pool{New: func() any { return new([IdentityBytes]byte) }}
 // standIn begins the host of rows whose host nobody named.
 const standIn = "input-"
 
+// StandIn is the host for rows of an input, by its identity, when nothing names one.
+func StandIn(id string) string { return standIn + id[:8] }
+
 // NamesNoHost reports whether a row's host only stands in for one that neither
 // its content, nor its folder, nor an option names.
 func NamesNoHost(host string) bool {
@@ -172,7 +175,7 @@ func (r *reader) host() string {
 	case r.o.Host != "":
 		return r.o.Host
 	}
-	return standIn + r.rep.ID[:8]
+	return StandIn(r.rep.ID)
 }
 
 // problem turns what is the input's own fault into words of the report.

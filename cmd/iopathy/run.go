@@ -145,6 +145,7 @@ func (a *app) settingFlags(root *cobra.Command) {
 	pf.Int("ingest-read-bytes", d.Ingest.ReadBytes, "size of one read; the result does not depend on it")
 	pf.StringArray("clock-offset", d.Ingest.ClockOffset, "OFFSET or GLOB=OFFSET: the time of a log's stamp 0 (RFC 3339, @SECONDS), or a duration to add")
 	pf.Bool("clock-mtime", d.Ingest.ClockMtime, "tie a relative clock that nothing else does to the time its file was last written")
+	pf.Bool("clock-align", d.Ingest.ClockAlign, "date a clock that nothing else does by another log of the host that saw the same I/Os")
 	pf.Int64("ingest-start-ns", d.Ingest.StartNS, "epoch in ns of second 0 of sources with a relative clock")
 	pf.String("ingest-zone", d.Ingest.Zone, "zone of local time stamps")
 	pf.String("ingest-interval", d.Ingest.Interval, "interval of samples without time stamps")

@@ -37,7 +37,9 @@ type Result struct {
 	ByTimesAlone bool         `json:"by_times_alone"`
 	Devices      []DevicePair `json:"devices"`
 	Hops         []Hop        `json:"hops"`
+	Share        float64      `json:"-"` // of the I/Os of the sparser one, of the time of those matched, that matched
 	pairs        []pair
+	layers       [2]int
 }
 
 // DevicePair is a device as both call it, and how many I/Os of it matched.
@@ -68,8 +70,29 @@ func Estimate(sa, sb *Source) (*Result, error) {
 	}
 	r.Matched, r.pairs = len(found), found
 	r.settle(sa, sb, a, b, &l)
+	r.share(a, b)
 	return r, nil
 }
+
+// share tells how many of the I/Os that could match did.
+func (r *Result) share(a, b []IO) {
+	within := func(ios []IO, from, to int64) int {
+		n := 0
+		for i := range ios {
+			if t := ios[i].stamp(); t >= from && t <= to {
+				n++
+			}
+		}
+		return n
+	}
+	first, last := r.pairs[0], r.pairs[len(r.pairs)-1]
+	n := within(b, b[first.b].stamp(), b[last.b].stamp())
+	ta, tb := a[first.a].stamp(), a[last.a].stamp()
+	r.Share = float64(r.Matched) / float64(max(1, min(n, within(a, min(ta, tb), max(ta, tb)))))
+}
+
+// OneLayer says whether both sources stand at the block layer.
+func (r *Result) OneLayer() bool { return r.layers == [2]int{2, 2} }
 
 // find pairs the I/Os that both have seen: by their offsets; where these count from
 // elsewhere, by offsets moved; else by when they were alone.

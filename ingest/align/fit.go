@@ -23,6 +23,7 @@ func layer(k ingest.LatencyKind) int {
 func (r *Result) settle(sa, sb *Source, a, b []IO, l *line) {
 	r.FromNS, r.ToNS = b[r.pairs[0].b].stamp(), b[r.pairs[len(r.pairs)-1].b].stamp()
 	la, lb := layer(sa.Kind), layer(sb.Kind)
+	r.layers = [2]int{la, lb}
 	if la == lb || sa.Kind == ingest.KindNone || sb.Kind == ingest.KindNone {
 		r.straight(a, b, l)
 	} else {
@@ -203,6 +204,7 @@ type end struct {
 // for sources of one layer from each stamp of a to the same of b.
 func (r *Result) hops(sa, sb *Source, a, b []IO) {
 	la, lb := layer(sa.Kind), layer(sb.Kind)
+	r.layers = [2]int{la, lb}
 	stamps := func(ofB bool, kind ingest.LatencyKind) []end {
 		words := [3]string{"arrival", "dispatch", "completion"}
 		switch layer(kind) {

@@ -65,6 +65,9 @@ func NewSource(name string) *Source {
 	return &Source{Name: name, number: map[string]uint32{}, limit: math.MaxUint64, most: MaxIOs}
 }
 
+// Keep bounds what is kept of a source to n I/Os, in place of MaxIOs; before the first Add.
+func (s *Source) Keep(n int) { s.most = n }
+
 // Add takes the events of a batch.
 func (s *Source) Add(b *ingest.Batch) {
 	for i := range b.Events {
@@ -173,4 +176,17 @@ func resolution(ios []IO) int64 {
 		r *= 10
 	}
 	return r
+}
+
+// Correct moves the stamps of a source to the clock that c makes of its own.
+func (s *Source) Correct(c *ingest.Clock) {
+	for _, ios := range [][]IO{s.IOs, s.head} {
+		for i := range ios {
+			for _, stamp := range []*int64{&ios[i].Arrive, &ios[i].Issue, &ios[i].Done} {
+				if *stamp != None {
+					*stamp = c.Time(*stamp)
+				}
+			}
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/iopathy/iopathy/ingest"
@@ -26,7 +27,7 @@ func TestPrometheusRecording(t *testing.T) {
 		s, n := sums(out, "loop0")
 		exactly(t, "samples", int64(n), 33)
 		exactly(t, "points of io_now", int64(len(out.Evidence)), 34)
-		if host := out.Names.String(out.Samples[0].Host); host != "127.0.0.1" {
+		if host := out.Names.String(out.Samples[0].Host); strings.HasPrefix(host, "127.") { // what the label says names no machine
 			t.Errorf("host %q", host)
 		}
 		exactly(t, "reads", s.Reads, want.reads)

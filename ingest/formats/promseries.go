@@ -97,8 +97,18 @@ func (m promMetric) counter(v float64) (n int64, reason string) {
 	return int64(math.Round(v * m.scale)), ""
 }
 
-// promHost is the host of an instance label: without its port.
+// promHost is the host of an instance label, without its port; nil for one that says
+// only that the exporter stands where it was asked from.
 func promHost(instance []byte) []byte {
+	switch host := withoutPort(instance); {
+	case string(host) == "localhost", bytes.HasPrefix(host, []byte("127.")), string(host) == "[::1]", string(host) == "::1":
+		return nil
+	default:
+		return host
+	}
+}
+
+func withoutPort(instance []byte) []byte {
 	i := bytes.LastIndexByte(instance, ':')
 	if i <= 0 || i+1 == len(instance) || bytes.IndexByte(instance, ':') != i && instance[i-1] != ']' {
 		return instance

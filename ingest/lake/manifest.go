@@ -74,6 +74,7 @@ type Input struct {
 	Tally           json.RawMessage     `json:"tally,omitempty"`
 	Below           map[string][]string `json:"below,omitempty"` // devices that carry the I/O of others, as files beside the input tell
 	Clock           json.RawMessage     `json:"clock,omitempty"` // how its stamps became times
+	Host            string              `json:"host,omitempty"`  // that it was found to be of, by I/Os that others have, when nothing named one
 	Parts           []Part              `json:"parts"`
 	Checkpoint      *CheckpointFile     `json:"checkpoint,omitempty"` // where its reading goes on when it has grown
 	Note            string              `json:"note,omitempty"`       // why its reading did not go on there

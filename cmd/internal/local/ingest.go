@@ -98,6 +98,11 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	if err != nil {
 		return nil, err
 	}
+	met, err := j.meet(ctx, inputs, claims, beside)
+	if err != nil {
+		return nil, err
+	}
+	warnings = append(warnings, met...)
 	if mend != nil {
 		if inputs, claims = mend.choose(j, inputs, claims); len(inputs) == 0 {
 			out := &Ingested{Skips: skips}
@@ -127,6 +132,15 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	}
 	j.account(out, writers, live)
 	out.Warnings = append(out.Warnings, loose(out.Reports)...)
+	standIns := map[string][]string{}
+	for i, w := range writers {
+		paths := make([]string, len(w.parts))
+		for k := range w.parts {
+			paths[k] = w.parts[k].Path
+		}
+		standsIn(standIns, out.Reports[i].Path, paths)
+	}
+	out.Warnings = append(out.Warnings, nameless(standIns)...)
 	if err := j.writeRejects(out.Reports, writers); err != nil {
 		return nil, err
 	}
@@ -350,7 +364,7 @@ func (j *Job) manifest(lock *lake.Lock, out *Ingested, claims []claim, writers [
 			Bytes: r.Bytes, CompressedBytes: r.CompressedBytes, Chunks: int64(r.Chunks), Tally: tally, Parts: writers[i].parts,
 			NewBytes: r.NewBytes, Checkpoint: writers[i].checkpoint, Note: r.Note,
 			Problem: r.Problem, Torn: r.Torn != "", FirstNS: r.FirstNS, LastNS: r.LastNS,
-			Clock: clock,
+			Clock: clock, Host: claims[i].host,
 			Below: writers[i].below,
 		})
 	}
@@ -382,6 +396,7 @@ func (j *Job) IngestedBefore() (*Ingested, error) {
 		}
 	}
 	out := &Ingested{}
+	standIns := map[string][]string{}
 	for _, key := range sortedKeys(records) {
 		in := records[key]
 		r := ingest.Report{Path: in.Path, ID: in.ID, Format: in.Format, Bytes: in.Bytes, Problem: in.Problem, FirstNS: in.FirstNS, LastNS: in.LastNS}
@@ -411,8 +426,9 @@ func (j *Job) IngestedBefore() (*Ingested, error) {
 			}
 		}
 		out.Reports = append(out.Reports, r)
+		standsIn(standIns, in.Path, sortedKeys(live[in.ID]))
 	}
 	j.sum(out)
-	out.Warnings = loose(out.Reports)
+	out.Warnings = append(loose(out.Reports), nameless(standIns)...)
 	return out, nil
 }

@@ -26,6 +26,7 @@ type claim struct {
 	id        string // identity under which it stands in the lake
 	headBytes int    // that this identity was taken from
 	grown     bool   // it continues old: its parts take the place of those
+	host      string // that it was found to be of; "" if that was told, or is not known
 	same      bool   // it is old, to the last byte: it need not be read
 }
 

@@ -146,6 +146,65 @@ func TestRunA(t *testing.T) {
 	}
 }
 
+// TestRunATogether: all tools of run A in one directory, with the clocks that were read
+// beside them, without them, and without a host: the disk counts once, as the block trace
+// saw it.
+func TestRunATogether(t *testing.T) {
+	samples := filepath.Join("..", "..", "..", "..", "shared", "samples")
+	if _, err := os.Stat(samples); err != nil {
+		t.Skip("the recordings are not here: ", err)
+	}
+	check := func(host string, globs ...string) {
+		t.Helper()
+		s := newShelf(t)
+		s.put("partitions", "major minor  #blocks  name\n\n   7 0 262144 loop0\n")
+		for _, glob := range globs {
+			paths, err := filepath.Glob(filepath.Join(samples, filepath.FromSlash(glob)))
+			if err != nil || len(paths) == 0 {
+				t.Fatalf("%s: %v", glob, err)
+			}
+			for _, p := range paths {
+				data, err := os.ReadFile(p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.put(filepath.Base(p), string(data))
+			}
+		}
+		o := s.outcome(t, host, 2)
+		for _, r := range o.in.Reports {
+			// The zero of each by way of the clocks that were read, to their second of counters at worst.
+			want := map[string]int64{"blkparse": runABlktrace, "blktrace": runABlktrace, "biosnoop": runABiosnoop, "ftrace": runAMono, "perf-script": runAMono}[r.Format]
+			if want != 0 && !near(r.Clock.StartNS+r.Clock.OffsetNS, want, 1e9) {
+				t.Errorf("%s: clock %q", r.Format, r.Clock)
+			}
+		}
+		var requests, bytes int64
+		for i := range o.windows {
+			w := &o.windows[i]
+			if w.Device != "loop0" {
+				continue
+			}
+			if w.Host != "vm" || w.StartNS < runABlktrace-60e9 || w.EndNS > runABlktrace+60e9 {
+				t.Errorf("a window of %s/loop0 at %d", w.Host, w.StartNS)
+			}
+			requests += w.Requests
+			bytes += int64(windowBytes(w) + 0.5)
+		}
+		const n, volume = 1513 + 1176 + 94, 18726912 + 26691584 // reads, writes, flushes: SOURCES.md
+		if requests != n || !near(bytes, volume, 10) {
+			t.Errorf("host %q: %d requests of %d bytes, want %d of %d", host, requests, bytes, n, volume)
+		}
+	}
+	logs := []string{
+		"blkparse/runA-loop0.blkparse.txt.gz", "blktrace/runA-loop0.blktrace.*.gz", "ftrace/runA-*", "perf-script/runA-*", "biosnoop/runA-*",
+		"diskstats/runA-*", "iostat/runA-iostat-*", "sar/runA-sadf-d.csv", "fio-log/runA-fio_lat.*", "prometheus/runA-qr-node_disk-all.json",
+	}
+	check("vm", append(logs, "runA/clocks.*")...)
+	check("vm", logs...)
+	check("", logs...)
+}
+
 func (f *runAFile) checkEvents(t *testing.T, s *shelf) {
 	t.Helper()
 	var n, bytes [ingest.OpDiscard + 1]int64
