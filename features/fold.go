@@ -91,6 +91,12 @@ func (f *Fold) Take(closed *Fold) {
 	f.spare, closed.spare = closed.spare, nil
 }
 
+// Observe lets a profile see the events that complete, and the pauses that
+// end, in [fromNS, toNS); its ticks are the caller's to give.
+func (f *Fold) Observe(p *Profile, fromNS, toNS int64) {
+	f.line.to, f.line.toFrom, f.line.toUntil = p, fromNS, toNS
+}
+
 // AddOpen announces an I/O that is issued and never completes: it is in
 // flight to the end of the input. It must come before the events that
 // complete more than the look-ahead after startNS; later it counts from the
@@ -144,6 +150,9 @@ func (f *Fold) Add(e *ingest.Event) {
 		f.inRing++
 	}
 	f.current.add(e, f)
+	if f.line.to != nil && e.TimeNS >= f.line.toFrom && e.TimeNS < f.line.toUntil {
+		f.line.to.AddEvent(e)
+	}
 }
 
 // turn makes the tick of a time the current one: it closes what can be

@@ -23,6 +23,8 @@ type Profile struct {
 	depth    [depthBins][replicates]DepthSums
 	arrivals [arrivalBins]ArrivalSums
 	tickNS   int64
+	regions  regions
+	pauses   []Pause // the longest, in the order of longer
 }
 
 // DepthSums is what a device did in ticks of about one depth.
@@ -39,7 +41,7 @@ type ArrivalSums struct {
 func NewProfile(o Options) *Profile { return &Profile{tickNS: o.TickNS} }
 
 // Reset empties the profile.
-func (p *Profile) Reset() { *p = Profile{tickNS: p.tickNS} }
+func (p *Profile) Reset() { *p = Profile{tickNS: p.tickNS, pauses: p.pauses[:0]} }
 
 // AddTick takes a closed tick of the device.
 func (p *Profile) AddTick(t *Tick) {
@@ -86,6 +88,10 @@ func (p *Profile) Merge(o *Profile) {
 	for i := range p.arrivals {
 		a, b := &p.arrivals[i], &o.arrivals[i]
 		a.Ticks, a.Arrivals, a.Requests, a.InFlightNS = a.Ticks+b.Ticks, a.Arrivals+b.Arrivals, a.Requests+b.Requests, a.InFlightNS+b.InFlightNS
+	}
+	p.regions.merge(&o.regions)
+	for _, x := range o.pauses {
+		p.pause(x)
 	}
 }
 

@@ -5,6 +5,8 @@ import "fmt"
 // The parts of a profile, as rows of its table tell them.
 const (
 	partDepth   = "depth"   // key: quarter octave x 3 + stretch; count: ticks
+	partRegion  = "region"  // key: number of the region; count: its length in 64 MiB as a power of two; time_ns: latencies; other: pairs
+	partPause   = "pause"   // key: its start; time_ns: its end; n: requests that wait
 	partArrival = "arrival" // key: quarter octave; count: ticks, time_ns: integral of depth
 )
 
@@ -14,6 +16,7 @@ type ProfileRow struct {
 	Part                           string
 	Key                            int64
 	Count, N, Bytes, TimeNS, Other int64
+	Excess, Square                 int64
 }
 
 // Rows lays the profile out as rows, in a fixed order; what is 0 has none.
@@ -21,14 +24,22 @@ func (p *Profile) Rows() (rows []ProfileRow) {
 	for i := range p.depth {
 		for k, d := range p.depth[i] {
 			if d.Ticks > 0 {
-				rows = append(rows, ProfileRow{partDepth, int64(i*replicates + k), d.Ticks, d.Requests, d.Bytes, d.InFlightNS, d.BusyNS})
+				rows = append(rows, ProfileRow{Part: partDepth, Key: int64(i*replicates + k), Count: d.Ticks, N: d.Requests, Bytes: d.Bytes, TimeNS: d.InFlightNS, Other: d.BusyNS})
 			}
 		}
 	}
 	for i, a := range p.arrivals {
 		if a.Ticks > 0 {
-			rows = append(rows, ProfileRow{partArrival, int64(i), a.Ticks, a.Arrivals, 0, a.InFlightNS, a.Requests})
+			rows = append(rows, ProfileRow{Part: partArrival, Key: int64(i), Count: a.Ticks, N: a.Arrivals, TimeNS: a.InFlightNS, Other: a.Requests})
 		}
+	}
+	for i, s := range p.regions.sums {
+		if s.Reads > 0 {
+			rows = append(rows, ProfileRow{partRegion, int64(i), int64(p.regions.shift), s.Reads, s.Bytes, s.LatencyNS, s.Pairs, s.Excess, s.Squares})
+		}
+	}
+	for _, x := range p.pauses {
+		rows = append(rows, ProfileRow{Part: partPause, Key: x.FromNS, N: x.Waiting, TimeNS: x.ToNS})
 	}
 	return rows
 }
@@ -39,6 +50,12 @@ func (p *Profile) AddRow(r *ProfileRow) {
 	switch {
 	case r.Part == partDepth && r.Key >= 0 && r.Key < depthBins*replicates:
 		p.depth[r.Key/replicates][r.Key%replicates].add(&DepthSums{r.Count, r.N, r.Bytes, r.TimeNS, r.Other})
+	case r.Part == partRegion && r.Key >= 0 && r.Key < profileRegions && r.Count >= 0 && r.Count < 64-regionBits:
+		one := regions{shift: int(r.Count)}
+		one.sums[r.Key] = RegionSums{Reads: r.N, Bytes: r.Bytes, LatencyNS: r.TimeNS, Pairs: r.Other, Excess: r.Excess, Squares: r.Square}
+		p.regions.merge(&one)
+	case r.Part == partPause:
+		p.pause(Pause{r.Key, r.TimeNS, r.N})
 	case r.Part == partArrival && r.Key >= 0 && r.Key < arrivalBins:
 		a := &p.arrivals[r.Key]
 		a.Ticks, a.Arrivals, a.InFlightNS, a.Requests = a.Ticks+r.Count, a.Arrivals+r.N, a.InFlightNS+r.TimeNS, a.Requests+r.Other
@@ -53,7 +70,7 @@ type DeviceProfile struct {
 }
 
 // ProfileColumns lays profiles out as columns of one table in long form:
-// host, device, tick_ns, part, key, count, n, bytes, time_ns, other.
+// host, device, tick_ns, part, key, count, n, bytes, time_ns, other, excess, square.
 func ProfileColumns(all []DeviceProfile) []Column {
 	type row struct {
 		d *DeviceProfile
@@ -77,6 +94,8 @@ func ProfileColumns(all []DeviceProfile) []Column {
 		column("bytes", n, func(i int) int64 { return rows[i].r.Bytes }),
 		column("time_ns", n, func(i int) int64 { return rows[i].r.TimeNS }),
 		column("other", n, func(i int) int64 { return rows[i].r.Other }),
+		column("excess", n, func(i int) int64 { return rows[i].r.Excess }),
+		column("square", n, func(i int) int64 { return rows[i].r.Square }),
 	}
 }
 
@@ -98,6 +117,8 @@ func ProfilesFromColumns(cols []Column) ([]DeviceProfile, error) {
 	read(t, "bytes", func(i int, v int64) { rows[i].Bytes = v })
 	read(t, "time_ns", func(i int, v int64) { rows[i].TimeNS = v })
 	read(t, "other", func(i int, v int64) { rows[i].Other = v })
+	read(t, "excess", func(i int, v int64) { rows[i].Excess = v })
+	read(t, "square", func(i int, v int64) { rows[i].Square = v })
 	if t.err != nil {
 		return nil, fmt.Errorf("features: profiles: %w", t.err)
 	}

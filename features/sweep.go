@@ -22,7 +22,11 @@ const (
 // the window also feed the median.
 type sweep struct {
 	depth int64
-	since int64 // start of the gap, while depth > 0
+	since int64    // start of the gap in this window, while depth > 0
+	began int64    // start of the gap, in whatever window
+	to    *Profile // nil, or what sees the pauses that end between two times
+
+	toFrom, toUntil int64
 
 	completed  bool  // a completion of this window has been seen
 	arrived    bool  // an arrival of this window has been seen
@@ -112,6 +116,7 @@ func (s *sweep) run(t *Tick, starts, ends []int64, length int64) {
 			busy += now - at
 		} else {
 			s.since = t.StartNS + now
+			s.began = s.since
 		}
 		at = now
 		depth++
@@ -131,6 +136,10 @@ func (s *sweep) run(t *Tick, starts, ends []int64, length int64) {
 }
 
 func (s *sweep) completion(now, depth int64) {
+	if now-s.began >= pauseNS && s.to != nil && now >= s.toFrom && now < s.toUntil {
+		s.to.pause(Pause{s.began, now, depth})
+	}
+	s.began = now
 	if gap := now - s.since; gap > 0 {
 		s.longest(gap, depth)
 		if s.completed {

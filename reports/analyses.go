@@ -19,8 +19,14 @@ type analysisView struct {
 
 // analysisNames are the kinds of findings as the page has them.
 var analysisNames = map[analysis.Kind]string{
-	analysis.SaturationKnee: "Saturation knee",
-	analysis.TimingConflict: "Timing conflict",
+	analysis.SaturationKnee:     "Saturation knee",
+	analysis.TimingConflict:     "Timing conflict",
+	analysis.HostPaused:         "Pause of the host",
+	analysis.SickTogether:       "Neighbours",
+	analysis.SlowAddresses:      "Slow region",
+	analysis.Misalignment:       "Misalignment",
+	analysis.MergeFailure:       "Merging",
+	analysis.MetadataOperations: "Metadata knee",
 }
 
 // analyses lists the answers about a device: those to act upon first. What
@@ -60,6 +66,23 @@ func sentences(s string) string {
 		r = append(r[:passageRunes:passageRunes], '…')
 	}
 	return strings.Map(printable, string(r))
+}
+
+// maxHosts bounds the hosts that the page lists.
+const maxHosts = 40
+
+// hosts lists what is to be said of whole hosts.
+func (f *facts) hosts() (all []analysisView, left int) {
+	for i := range f.in.Analyses {
+		if x := &f.in.Analyses[i]; x.Device == "" && x.Holds {
+			if len(all) == maxHosts {
+				left++
+				continue
+			}
+			all = append(all, analysisView{Name: label(x.Host), Says: sentences(x.Says) + ", the longest at " + f.time.full(x.FromNS) + ".", Holds: true})
+		}
+	}
+	return all, left
 }
 
 func upper(s string) string {

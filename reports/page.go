@@ -35,6 +35,8 @@ type pageView struct {
 	Changes            []changeView
 	Findings           []findingView
 	FindingsLeft       int
+	Hosts              []analysisView // that paused
+	HostsLeft          int
 	Quality            qualityView
 	Facts              []fact
 	Top                []episodeView

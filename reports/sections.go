@@ -38,6 +38,7 @@ const openSections = 3
 
 // sections makes the cards of the worst devices.
 func (f *facts) sections(p *pageView) {
+	p.Hosts, p.HostsLeft = f.hosts()
 	for _, d := range f.devices {
 		if d.verdicts[cluster.Sick] == 0 {
 			continue

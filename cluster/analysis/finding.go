@@ -22,8 +22,14 @@ type Kind string
 
 // The kinds of findings.
 const (
-	SaturationKnee Kind = "saturation-knee"
-	TimingConflict Kind = "timing-conflict"
+	SaturationKnee     Kind = "saturation-knee"
+	TimingConflict     Kind = "timing-conflict"
+	HostPaused         Kind = "host-pause"
+	SickTogether       Kind = "neighbours"
+	SlowAddresses      Kind = "slow-region"
+	Misalignment       Kind = "misalignment"
+	MergeFailure       Kind = "merge-failure"
+	MetadataOperations Kind = "metadata-knee"
 )
 
 // Finding is the answer to one question.

@@ -44,7 +44,7 @@ first window (from second 0 where the recording's own clock is relative).`,
 			if err != nil {
 				return err
 			}
-			asked, err := job.AnalysesOf(d.Windows[at].Key)
+			asked, err := job.AnalysesOf(d, d.Windows[at].Key)
 			if err != nil {
 				return err
 			}
@@ -284,7 +284,7 @@ func writeAnalyses(w io.Writer, asked []analysis.Finding) error {
 		if x.Holds {
 			mark = "! "
 		}
-		fmt.Fprintf(w, "%s%s: %s\n", mark, x.Kind, local.Printable(x.Says))
+		fmt.Fprintf(w, "%s%s: %s\n", mark, x.Kind, x.Says) // names in it are fit to be printed
 	}
 	return nil
 }

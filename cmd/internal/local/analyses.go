@@ -2,12 +2,16 @@ package local
 
 import (
 	"cmp"
+	"errors"
+	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cluster/analysis"
 	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/ingest/lake"
 )
 
 // analysedDevices bounds the devices of a report that are analysed: the worst.
@@ -16,12 +20,12 @@ const analysedDevices = 60
 // Analyses answers the single questions of package cluster/analysis for the
 // worst of the sick devices, by host and device.
 func (j *Job) Analyses(d *Diagnosed) ([]analysis.Finding, error) {
-	return j.analyse(worstDevices(d))
+	return j.analyse(d, worstDevices(d))
 }
 
 // AnalysesOf answers them for one device.
-func (j *Job) AnalysesOf(k features.Key) ([]analysis.Finding, error) {
-	return j.analyse([]features.Key{k})
+func (j *Job) AnalysesOf(d *Diagnosed, k features.Key) ([]analysis.Finding, error) {
+	return j.analyse(d, []features.Key{k})
 }
 
 // worstDevices lists the sick devices that are analysed, by their worst
@@ -49,21 +53,142 @@ func byKey(a, b features.Key) int {
 	return cmp.Or(strings.Compare(a.Host, b.Host), strings.Compare(a.Device, b.Device))
 }
 
-func (j *Job) analyse(keys []features.Key) ([]analysis.Finding, error) {
-	profiles, err := j.profiles(func(k features.Key) bool { return slices.Contains(keys, k) })
+// analyse asks the questions of the devices, and of their hosts.
+func (j *Job) analyse(d *Diagnosed, keys []features.Key) ([]analysis.Finding, error) {
+	hosts := map[string]bool{}
+	for _, k := range keys {
+		hosts[k.Host] = true
+	}
+	profiles, err := j.profiles(func(k features.Key) bool { return hosts[k.Host] })
 	if err != nil {
 		return nil, err
 	}
+	byHost := map[string]map[string]*features.Profile{}
+	for k, p := range profiles {
+		if byHost[k.Host] == nil {
+			byHost[k.Host] = map[string]*features.Profile{}
+		}
+		byHost[k.Host][k.Device] = p
+	}
+	pauses := map[string][]analysis.HostPause{}
+	var all []analysis.Finding
+	for _, host := range sortedKeys(byHost) {
+		found, err := j.hostPauses(host, byHost[host])
+		if err != nil {
+			return nil, err
+		}
+		pauses[host] = found
+		all = append(all, analysis.Pauses(host, found, len(byHost[host])))
+	}
+	windows, devices := map[features.Key][]features.Window{}, map[string]int{}
+	for i := range d.Windows {
+		w := &d.Windows[i]
+		if i == 0 || d.Windows[i-1].Key != w.Key {
+			devices[w.Host]++
+		}
+		if slices.Contains(keys, w.Key) {
+			windows[w.Key] = append(windows[w.Key], *w)
+		}
+	}
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, byKey)
-	var all []analysis.Finding
 	for _, k := range keys {
+		if f, ok := analysis.Neighbours(k, d.Result.Episodes, devices); ok {
+			all = append(all, f)
+		}
 		p := profiles[k]
 		if p == nil {
 			continue // of an earlier version's lake
 		}
+		if f, ok := analysis.PausedDevice(k, pauses[k.Host]); ok {
+			all = append(all, f)
+		}
 		full := analysis.Saturation(k, p)
 		all = append(all, full, analysis.Conflict(p, &full))
+		if f, ok := analysis.MetadataKnee(windows[k], &full); ok {
+			all = append(all, f)
+		}
+		all = append(all, analysis.SlowRegion(k, p), analysis.Alignment(k, windows[k]), analysis.Merging(k, windows[k]))
 	}
 	return all, nil
+}
+
+// pausesAsked bounds the moments of a host for which its ticks are read.
+const pausesAsked = 64
+
+// hostPauses finds the pauses of a host. Its ticks are read only where two
+// devices stopped together, to see whether a third went on.
+func (j *Job) hostPauses(host string, profiles map[string]*features.Profile) ([]analysis.HostPause, error) {
+	maybe := analysis.HostPauses(profiles)
+	slices.SortStableFunc(maybe, func(a, b analysis.HostPause) int { return cmp.Compare(b.ToNS-b.FromNS, a.ToNS-a.FromNS) })
+	maybe = maybe[:min(len(maybe), pausesAsked)]
+	slices.SortStableFunc(maybe, func(a, b analysis.HostPause) int { return cmp.Compare(a.FromNS, b.FromNS) })
+	if len(maybe) == 0 {
+		return nil, nil
+	}
+	worked := make([]bool, len(maybe))
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		return nil, err
+	}
+	first, last := maybe[0].FromNS, maybe[0].ToNS
+	for _, h := range maybe {
+		last = max(last, h.ToNS)
+	}
+	for _, part := range lake.Parts(manifests, lake.Ticks) {
+		if name, ok := dated(part, first, last); !ok || name.Host != host {
+			continue
+		}
+		if err := eachTick(filepath.Join(j.Lake, filepath.FromSlash(part.Path)), first, last, func(device string, t *features.Tick) {
+			for i := range maybe {
+				worked[i] = worked[i] || maybe[i].RefutedBy(device, t, profiles[device].TickNS())
+			}
+		}, profiles); err != nil {
+			return nil, err
+		}
+	}
+	var all []analysis.HostPause
+	for i, h := range maybe {
+		if !worked[i] {
+			all = append(all, h)
+		}
+	}
+	return all, nil
+}
+
+// eachTick gives the ticks of a part whose row groups touch a span, of devices
+// that have a profile.
+func eachTick(path string, fromNS, toNS int64, give func(device string, t *features.Tick), profiles map[string]*features.Profile) error {
+	r, err := lake.Open(path, nil)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var keep []int
+	for i, g := range r.RowGroups() {
+		lo, lok := g.Min["time_ns"].(int64)
+		hi, hok := g.Max["time_ns"].(int64)
+		if !(lok && lo >= toNS || hok && hi < fromNS-dayNS) {
+			keep = append(keep, i)
+		}
+	}
+	r.Select(keep)
+	for {
+		cols, _, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		keys, ticks, err := features.TicksFromColumns(cols)
+		if err != nil {
+			return err
+		}
+		for i := range ticks {
+			if ticks[i].StartNS >= fromNS && ticks[i].StartNS < toNS && profiles[keys[i].Device] != nil {
+				give(keys[i].Device, &ticks[i])
+			}
+		}
+	}
 }

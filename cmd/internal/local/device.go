@@ -72,7 +72,7 @@ func (t *deviceTask) fold(o features.Options, res *deviceResult, addTick func(*f
 		profiles.Put(p)
 	}()
 	from, to := t.feed.dayNS, t.feed.dayNS+dayNS
-	f := folding{o: o, closed: closed}
+	f := folding{o: o, closed: closed, profile: p, fromNS: from, toNS: to}
 	f.addTick = func(x *features.Tick) {
 		if x.StartNS >= from && x.StartNS < to {
 			p.AddTick(x)
@@ -107,6 +107,9 @@ type folding struct {
 	closed    *sync.Pool
 	addTick   func(*features.Tick)
 	addWindow func(*features.Window)
+	profile   *features.Profile // of what completes in
+	fromNS    int64             // this span
+	toNS      int64
 }
 
 // foldEvents folds the events of a segment. Without a plan it takes those of
@@ -118,6 +121,7 @@ func (t *deviceTask) foldEvents(f *folding, v *survey, plan *features.Plan, of m
 	var names ingest.Names
 	start := func() *features.Fold {
 		fold := features.NewFold(t.key, f.o, v.ahead, f.addTick, f.addWindow)
+		fold.Observe(f.profile, f.fromNS, f.toNS)
 		if old, ok := f.closed.Get().(*features.Fold); ok {
 			fold.Take(old)
 		}

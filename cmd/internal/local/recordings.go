@@ -130,7 +130,7 @@ func (t *deviceTask) foldChosen(f *folding, v *survey, res *deviceResult) error 
 		if i == len(segs)-1 {
 			to = math.MaxInt64 // what never completed
 		}
-		within := folding{o: f.o, closed: f.closed}
+		within := folding{o: f.o, closed: f.closed, profile: f.profile, fromNS: f.fromNS, toNS: f.toNS}
 		within.addTick = func(x *features.Tick) {
 			if x.StartNS >= from && x.StartNS < to {
 				flush(x.StartNS)
