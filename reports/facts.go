@@ -100,9 +100,12 @@ func gather(in *Input) *facts {
 	}
 	f.time = newMoments(f.first, f.last)
 	f.listed, f.leftOut = cluster.Costliest(in.Result.Episodes, in.Budget)
+	above := applicationsAbove(in.Windows)
 	for _, e := range in.Result.Episodes {
-		f.sickSeconds += e.SickSeconds
-		f.delayedBytes += e.DelayedBytes
+		if !above[e.Key] {
+			f.sickSeconds += e.SickSeconds
+			f.delayedBytes += e.DelayedBytes
+		}
 		if dev := f.index[e.Key]; dev != nil {
 			dev.episodes = append(dev.episodes, e)
 			dev.worst = max(dev.worst, e.Severity)
