@@ -31,7 +31,7 @@ type Reader struct {
 	left   int64 // rows of the open group
 	out    []Column
 	err    error
-	lent   *sync.Pool // of [](*leafMemory), where the memory of the columns goes; may be nil
+	lent   *sync.Pool // of *[]*leafMemory, where the memory of the columns goes; may be nil
 }
 
 // source is what a Reader reads from.
@@ -114,7 +114,8 @@ func newReader(path string, src source, size int64, want []string) (*Reader, err
 // the Reader is closed: the columns of the last batch hold until then.
 func (r *Reader) borrow(from *sync.Pool) {
 	r.lent = from
-	if spare, ok := from.Get().([]*leafMemory); ok {
+	if lent, ok := from.Get().(*[]*leafMemory); ok {
+		spare := *lent
 		for i := range min(len(spare), len(r.cols)) {
 			r.cols[i].leafMemory = spare[i]
 		}
@@ -129,7 +130,7 @@ func (r *Reader) giveBack() {
 	for i := range r.cols {
 		spare[i], r.cols[i].leafMemory = r.cols[i].leafMemory, none
 	}
-	r.lent.Put(spare)
+	r.lent.Put(&spare)
 	r.lent, r.out = nil, nil
 }
 
