@@ -180,3 +180,28 @@ func TestMomentMemory(t *testing.T) {
 		t.Errorf("%v allocations for 100 windows, %v for 20000", few, many)
 	}
 }
+
+// Of many points those with the smallest hashes are picked, as if all had been
+// sorted: the pick of a part of the points is what remains of the pick of all.
+func TestMapPointsOfMany(t *testing.T) {
+	const n = 4000
+	windows := make([]features.Window, n)
+	points := make([]Point, n)
+	for i := range points {
+		windows[i] = features.Window{Key: features.Key{Host: "h", Device: string(rune('a' + i%7))}, StartNS: int64(i)}
+		points[i].Window = &windows[i]
+	}
+	o := MapOptions{Most: 50, Seed: 3}
+	got := MapPoints(points, func(int) bool { return true }, o)
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	slices.SortFunc(all, func(a, b int) int { return cmp.Compare(hashOf(&windows[a], 3), hashOf(&windows[b], 3)) })
+	want := all[:50]
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("picked %v, want %v", got, want)
+	}
+}

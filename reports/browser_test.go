@@ -315,6 +315,7 @@ func TestBrowserTooltipAndKeys(t *testing.T) {
 func TestBrowserHostileNamesStayText(t *testing.T) {
 	in := made(12, 30, 5, 9)
 	hostile(in)
+	carded(in) // comm, file and source names
 	b := openPage(t, in)
 	type elements struct{ Images, Scripts int }
 	found := value[elements](b, `({Images: document.querySelectorAll("img").length, Scripts: document.querySelectorAll("main script").length})`)
@@ -331,6 +332,24 @@ func TestBrowserHostileNamesStayText(t *testing.T) {
 	}
 	if tip := value[string](b, `iopathy.stackTip([{name: "<img src=x>", value: 1, seriesName: "0"}])`); strings.Contains(tip, "<img") {
 		t.Errorf("tooltip of the course holds markup: %q", tip)
+	}
+	b.quiet()
+}
+
+// The page prints: all cards open, no toolbar, and the browser makes a PDF of it.
+func TestBrowserPrints(t *testing.T) {
+	in := made(20, 40, 8, 3)
+	carded(in)
+	b := openPage(t, in)
+	shut := value[int](b, `document.querySelectorAll("details.device:not([open])").length`)
+	pdf, err := chromedp.Call(b.ctx, page.PrintToPDF, page.PrintToPDFParams{})
+	b.must(err)
+	raw := pdf.Data
+	if shut == 0 || !bytes.HasPrefix(raw, []byte("%PDF-")) || len(raw) < 50_000 {
+		t.Errorf("%d cards were shut before; the PDF has %d bytes and begins with %.8q", shut, len(raw), raw)
+	}
+	if left := value[int](b, `document.querySelectorAll("details.device:not([open])").length`); left > 0 {
+		t.Errorf("%d of %d shut cards were printed shut", left, shut)
 	}
 	b.quiet()
 }
