@@ -156,6 +156,9 @@ func (f *Incident) phaseOf(ns int64) (Phase, bool) {
 // Add takes an event of the device; input is where its line stands.
 func (f *Incident) Add(e *ingest.Event, input string) {
 	f.weigh(e)
+	if e.LatencyNS >= 0 {
+		f.slow(e, input)
+	}
 	p, ok := f.phaseOf(e.TimeNS)
 	if !ok {
 		return
@@ -178,7 +181,6 @@ func (f *Incident) Add(e *ingest.Event, input string) {
 	if e.LatencyNS >= 0 {
 		ph.latency.add(e.LatencyNS)
 		ph.max = max(ph.max, e.LatencyNS)
-		f.slow(e, input)
 	}
 	ph.ladder(e)
 	for k, name := range [actorKinds]ingest.Name{e.Comm, e.Cgroup, e.File} {

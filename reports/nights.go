@@ -284,14 +284,21 @@ func WindowPage(w io.Writer, d *WindowDetail) error {
 	if d.More > 0 {
 		v.More = plural(d.More, "more event")
 	}
-	for i := range d.Twins {
-		tw := &d.Twins[i]
-		full := newMoments(tw.StartNS, tw.EndNS)
-		v.Twins = append(v.Twins, twinView{fmt.Sprintf("%.2f", tw.Distance), deviceLabel(tw.Key), WindowLink(tw.Host, tw.Device, tw.StartNS), full.full(tw.StartNS), f.verdictName(&tw.Diagnosis), fmt.Sprintf("%.1f", tw.Severity), label(tw.RootCause), f.css(tw.Pathology)})
-	}
+	v.Twins = f.twins(d.Twins)
 	out := &sink{w: w}
 	out.template(t, "window.html", v)
 	return out.err
+}
+
+// twins are the rows of past windows like another.
+func (f *facts) twins(rows []TwinRow) []twinView {
+	var out []twinView
+	for i := range rows {
+		tw := &rows[i]
+		out = append(out, twinView{fmt.Sprintf("%.2f", tw.Distance), deviceLabel(tw.Key), WindowLink(tw.Host, tw.Device, tw.StartNS), newMoments(tw.StartNS, tw.EndNS).full(tw.StartNS),
+			f.verdictName(&tw.Diagnosis), fmt.Sprintf("%.1f", tw.Severity), label(tw.RootCause), f.css(tw.Pathology)})
+	}
+	return out
 }
 
 // DevicePage writes the sick windows of one device over the nights.

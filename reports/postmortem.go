@@ -42,7 +42,8 @@ type IncidentDevice struct {
 	Own      Baseline // its healthy windows, the incident's left out
 	Peers    Baseline // windows of other devices of its group during the incident
 	Group    string
-	Rows     int64 // events that were read
+	Twins    []TwinRow // past windows most like its worst
+	Rows     int64     // events that were read
 	Messages []string
 }
 
@@ -101,6 +102,7 @@ type incidentView struct {
 	For, Against, Unknown   []causeLine
 	Evidence                []string
 	Next                    []string
+	Twins                   []twinView
 	Slow                    []slowRow
 	HasRaw                  bool
 	Nearest, Flip           string
@@ -260,6 +262,7 @@ func (pm *Postmortem) device(f *facts, i int) incidentView {
 	v.ladder(d)
 	v.culprits(d)
 	v.causes(pm, d, r)
+	v.Twins = f.twins(d.Twins)
 	for _, s := range d.Slowest {
 		v.Slow = append(v.Slow, slowView(f, &s))
 		v.HasRaw = v.HasRaw || s.Raw != ""
@@ -527,8 +530,14 @@ func (pm *Postmortem) deviceObject(d *IncidentDevice) map[string]any {
 		}
 		slow = append(slow, o)
 	}
+	twins := []map[string]any{}
+	for i := range d.Twins {
+		t := &d.Twins[i]
+		twins = append(twins, map[string]any{"host": t.Host, "device": t.Device, "window_start_ns": t.StartNS, "window_end_ns": t.EndNS, "distance": t.Distance,
+			"verdict": t.Verdict, "pathology": t.Pathology, "severity": t.Severity, "root_cause": t.RootCause})
+	}
 	r := &pm.Diagnoses[d.Worst]
-	return map[string]any{"host": d.Host, "device": d.Device, "phases": phases, "actors": actors, "slowest": slow, "scores": d.Why.Entries, "flips": d.Why.Flips,
+	return map[string]any{"host": d.Host, "device": d.Device, "phases": phases, "actors": actors, "slowest": slow, "twins": twins, "scores": d.Why.Entries, "flips": d.Why.Flips,
 		"worst_window_start_ns": r.StartNS, "pathology": r.Pathology, "verdict": r.Verdict, "severity": r.Severity, "root_cause": r.RootCause, "rows": d.Rows}
 }
 

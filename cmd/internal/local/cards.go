@@ -257,7 +257,7 @@ func (j *Job) foldCard(manifests []lake.Manifest, f *cardFold, from, to int64, w
 		from, to, part = max(from, mid-half), min(to, mid+half), true
 	}
 	start()
-	stands, err := j.standing(manifests, f.key, index)
+	stands, err := j.standing(manifests, f.key, index, from, to)
 	if err != nil {
 		return part, err
 	}

@@ -163,8 +163,9 @@ const (
 )
 
 // past reads windows of the days before a moment, with those of its own day:
-// whole days, the latest first, as long as they are not too many.
-func (j *Job) past(ns int64) ([]features.Window, error) {
+// whole days, the latest first, as long as they are not too many, and of a day
+// that is too much by itself the part before the moment.
+func (j *Job) past(ns int64, most int64) ([]features.Window, error) {
 	manifests, err := lake.Manifests(j.Lake)
 	if err != nil {
 		return nil, err
@@ -178,14 +179,18 @@ func (j *Job) past(ns int64) ([]features.Window, error) {
 	dates := sortedKeys(rows)
 	from, sum := ns, int64(0)
 	for i := len(dates) - 1; i >= 0; i-- {
-		if sum += rows[dates[i]]; sum > mostTwins && i < len(dates)-1 {
-			break
-		}
-		day, err := time.Parse("2006-01-02", dates[i])
+		day, err := time.Parse(time.DateOnly, dates[i])
 		if err != nil {
 			return nil, err
 		}
-		from = min(from, day.UnixNano())
+		start, of := day.UnixNano(), rows[dates[i]]
+		if sum+of > most {
+			if i == len(dates)-1 {
+				from = max(start, ns-int64(float64(dayNS)*float64(most)/float64(of)))
+			}
+			break
+		}
+		sum, from = sum+of, min(from, start)
 	}
 	return j.windowsOf(manifests, from, ns+1, "")
 }
@@ -193,7 +198,7 @@ func (j *Job) past(ns int64) ([]features.Window, error) {
 // WindowDetail gathers the page of the window of a device that holds a moment:
 // what is said of it, its events, past windows like it.
 func (j *Job) WindowDetail(ctx context.Context, k features.Key, ns int64, inv reduce.Inventory, catalogue cluster.Catalogue, rules *cluster.Rules, most int) (*reports.WindowDetail, error) {
-	windows, err := j.past(ns)
+	windows, err := j.past(ns, mostTwins)
 	if err != nil {
 		return nil, err
 	}
@@ -234,13 +239,10 @@ func (j *Job) eventsOf(w *features.Window, most int) ([]reports.SlowLine, int, e
 	if err != nil {
 		return nil, 0, err
 	}
-	var paths []string
-	for _, p := range lake.Parts(manifests, lake.Events) {
-		if name, ok := dated(p, w.StartNS, w.EndNS); ok && name.Host == w.Host {
-			paths = append(paths, filepath.Join(j.Lake, filepath.FromSlash(p.Path)))
-		}
+	paths, err := j.partsTouching(manifests, w.Key, w.StartNS, w.EndNS)
+	if err != nil {
+		return nil, 0, err
 	}
-	slices.Sort(paths)
 	index, err := lake.NewIndex(paths, "time_ns", "latency_ns")
 	if err != nil {
 		return nil, 0, err

@@ -85,7 +85,7 @@ func (j *Job) Postmortem(ctx context.Context, inc Incident, inv reduce.Inventory
 		pm.Devices = append(pm.Devices, *one)
 		j.progress("postmortem", int64(i+1), int64(len(chosen)))
 	}
-	return pm, nil
+	return pm, j.findTwins(pm, inv, rules)
 }
 
 func (inc *Incident) asks(k features.Key) bool {
@@ -188,7 +188,12 @@ func (j *Job) windowsOf(manifests []lake.Manifest, fromNS, toNS int64, host stri
 			return nil, err
 		}
 		r.Select(groupsOf(r, fromNS, toNS, host))
-		all, err = appendWindows(all, r)
+		err = eachWindow(r, func(w *features.Window) {
+			ok, _ := path.Match(host, w.Host) // the verb has checked the pattern
+			if w.EndNS > fromNS && w.StartNS < toNS && (host == "" || ok) {
+				all = append(all, *w)
+			}
+		})
 		if cerr := r.Close(); err == nil {
 			err = cerr
 		}
@@ -196,10 +201,6 @@ func (j *Job) windowsOf(manifests []lake.Manifest, fromNS, toNS int64, host stri
 			return nil, err
 		}
 	}
-	all = slices.DeleteFunc(all, func(w features.Window) bool {
-		ok, _ := path.Match(host, w.Host) // the verb has checked the pattern
-		return w.EndNS <= fromNS || w.StartNS >= toNS || host != "" && !ok
-	})
 	sortWindows(all)
 	return all, nil
 }
@@ -427,22 +428,15 @@ func (j *Job) Slowest(w *features.Window, most int) ([]reports.SlowLine, error) 
 // and host, the row groups whose times touch it.
 func (j *Job) foldIncident(manifests []lake.Manifest, k features.Key, kind ingest.LatencyKind, fold *features.Incident, names *ingest.Names, one *reports.IncidentDevice) error {
 	from, to := fold.Span()
-	last := to + ingest.MaxLatencyNS // a request that was in flight may end later
-	var paths []string
-	for _, p := range lake.Parts(manifests, lake.Events) {
-		if name, ok := dated(p, from, last); ok && name.Host == k.Host {
-			paths = append(paths, filepath.Join(j.Lake, filepath.FromSlash(p.Path)))
-		}
+	paths, err := j.partsTouching(manifests, k, from, to)
+	if err != nil || len(paths) == 0 {
+		return err
 	}
-	if len(paths) == 0 {
-		return nil
-	}
-	slices.Sort(paths)
 	index, err := lake.NewIndex(paths, "time_ns", "latency_ns", "latency_kind")
 	if err != nil {
 		return err
 	}
-	stands, err := j.standing(manifests, k, index)
+	stands, err := j.standing(manifests, k, index, from, to)
 	if err != nil {
 		return err
 	}
@@ -491,14 +485,61 @@ func eventsIn(s *lake.Stream, names *ingest.Names, give func(*ingest.Event)) err
 	}
 }
 
+// partsTouching gives the parts of a device's host that may hold events in
+// flight in a span: those of its days of which a row group's bounds say so.
+// Of the others nothing but the footer is read.
+func (j *Job) partsTouching(manifests []lake.Manifest, k features.Key, from, to int64) ([]string, error) {
+	last := to + ingest.MaxLatencyNS // a request that was in flight may end later
+	var paths []string
+	for _, p := range lake.Parts(manifests, lake.Events) {
+		if name, ok := dated(p, from, last); !ok || name.Host != k.Host {
+			continue
+		}
+		path := filepath.Join(j.Lake, filepath.FromSlash(p.Path))
+		r, err := lake.Open(path, []string{"time_ns"})
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(r.RowGroups(), func(g lake.Group) bool { return mayHold(g, k.Device) && touching(g, from, to) }) {
+			paths = append(paths, path)
+		}
+		if err := r.Close(); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
+// mayHold says whether a row group may hold rows of a device.
+func mayHold(g lake.Group, device string) bool {
+	lo, lok := g.Min["device"].(string)
+	hi, hok := g.Max["device"].(string)
+	return !lok || !hok || g.Nulls["device"] > 0 || lo <= device && device <= hi
+}
+
 // standing says which input stands for the device at a moment, where several
-// tools recorded it: what was seen twice counts once.
-func (j *Job) standing(manifests []lake.Manifest, k features.Key, index *lake.Index) (func(ns int64, input string) bool, error) {
+// tools recorded it: what was seen twice counts once. Only where the span has
+// several inputs all that the host has of these days is surveyed.
+func (j *Job) standing(manifests []lake.Manifest, k features.Key, index *lake.Index, from, to int64) (func(ns int64, input string) bool, error) {
 	facts, err := j.factsOfInputs(manifests)
 	if err != nil {
 		return nil, err
 	}
 	t := &deviceTask{key: k, events: index, inputs: facts}
+	if len(streamsByInput(index, k.Device)) < 2 {
+		return func(int64, string) bool { return true }, nil
+	}
+	var paths []string
+	for _, p := range lake.Parts(manifests, lake.Events) {
+		if name, ok := dated(p, from-int64(dayNS), to+ingest.MaxLatencyNS); ok && name.Host == k.Host {
+			paths = append(paths, filepath.Join(j.Lake, filepath.FromSlash(p.Path)))
+		}
+	}
+	slices.Sort(paths)
+	if t.events, err = lake.NewIndex(paths, "time_ns", "latency_ns", "latency_kind"); err != nil {
+		return nil, err
+	}
 	v, err := t.survey()
 	if err != nil {
 		return nil, err

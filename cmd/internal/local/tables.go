@@ -103,19 +103,27 @@ func writeWindows(path string, windows []features.Window, which []int32) (lake.P
 }
 
 func appendWindows(all []features.Window, r *lake.Reader) ([]features.Window, error) {
+	err := eachWindow(r, func(w *features.Window) { all = append(all, *w) })
+	return all, err
+}
+
+// eachWindow gives the windows that a reader has.
+func eachWindow(r *lake.Reader, give func(*features.Window)) error {
 	for {
 		cols, _, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			return all, nil
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		ws, err := features.WindowsFromColumns(cols)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, ws...)
+		for i := range ws {
+			give(&ws[i])
+		}
 	}
 }
 
