@@ -271,9 +271,7 @@ func (j *Job) eventsOf(w *features.Window, most int) ([]reports.SlowLine, int, e
 	slices.SortStableFunc(out, func(a, b reports.SlowLine) int {
 		return cmp.Or(cmp.Compare(a.Event.TimeNS, b.Event.TimeNS), strings.Compare(a.Input, b.Input), cmp.Compare(a.Event.Position, b.Event.Position))
 	})
-	for i := range out {
-		out[i].Raw = rawLine(sources[out[i].Input], out[i].Event.Position)
-	}
+	j.quote(out, sources)
 	return out, more, nil
 }
 

@@ -1,14 +1,12 @@
 package local
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -44,6 +42,9 @@ const (
 func (j *Job) Postmortem(ctx context.Context, inc Incident, inv reduce.Inventory, catalogue cluster.Catalogue, rules *cluster.Rules) (*reports.Postmortem, error) {
 	manifests, err := lake.Manifests(j.Lake)
 	if err != nil {
+		return nil, err
+	}
+	if inc, err = j.within(manifests, inc); err != nil {
 		return nil, err
 	}
 	margin := min(max(inc.ToNS-inc.FromNS, leastMargin), mostMargin)
@@ -86,6 +87,23 @@ func (j *Job) Postmortem(ctx context.Context, inc Incident, inv reduce.Inventory
 		j.progress("postmortem", int64(i+1), int64(len(chosen)))
 	}
 	return pm, j.findTwins(pm, inv, rules)
+}
+
+// within cuts a span that goes far beyond the lake's data on either side: else
+// the pictures would show years of nothing, and sums of times might overflow.
+func (j *Job) within(manifests []lake.Manifest, inc Incident) (Incident, error) {
+	first, last := spanOf(manifests)
+	if first > last || inc.FromNS > last || inc.ToNS < first {
+		return inc, j.noIncident(manifests, inc)
+	}
+	grid := max(int64(j.Config.Window), 1)
+	if first-inc.FromNS > mostMargin || inc.FromNS < -mostMargin && first >= 0 {
+		inc.FromNS = first - first%grid
+	}
+	if inc.ToNS-last > mostMargin {
+		inc.ToNS = last + grid - last%grid
+	}
+	return inc, nil
 }
 
 func (inc *Incident) asks(k features.Key) bool {
@@ -132,14 +150,7 @@ func (inc *Incident) choose(d *Diagnosed, episodes []cluster.Episode) []features
 
 // noIncident says what there is instead.
 func (j *Job) noIncident(manifests []lake.Manifest, inc Incident) error {
-	first, last := int64(math.MaxInt64), int64(math.MinInt64)
-	for _, m := range manifests {
-		for _, in := range m.Inputs {
-			if len(in.Parts) > 0 {
-				first, last = min(first, in.FirstNS), max(last, in.LastNS)
-			}
-		}
-	}
+	first, last := spanOf(manifests)
 	if first > last {
 		return errors.New("the lake holds nothing yet")
 	}
@@ -155,6 +166,15 @@ func (j *Job) DataSpan() (first, last int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	if first, last = spanOf(manifests); first > last {
+		return 0, 0, nil
+	}
+	return first, last, nil
+}
+
+// spanOf is the first and the last moment of the inputs of a lake; without any
+// the first is after the last.
+func spanOf(manifests []lake.Manifest) (first, last int64) {
 	first, last = math.MaxInt64, math.MinInt64
 	for _, m := range manifests {
 		for _, in := range m.Inputs {
@@ -163,10 +183,7 @@ func (j *Job) DataSpan() (first, last int64, err error) {
 			}
 		}
 	}
-	if first > last {
-		return 0, 0, nil
-	}
-	return first, last, nil
+	return first, last
 }
 
 // dated says that a part's day may hold something of a span.
@@ -383,26 +400,37 @@ func (j *Job) incidentDevice(manifests []lake.Manifest, inc Incident, margin int
 			return nil, err
 		}
 	} else {
-		one.Messages = append(one.Messages, "The device was seen by interval counters: there are no single requests to look at")
+		one.Messages = append(one.Messages, "The device was seen by interval counters: there are no single requests to look at, and figures are those of the windows that a phase overlaps")
 	}
 	fold.Clip(first, last)
 	one.Phases = fold.Phases()
+	if kind == ingest.KindSample {
+		apart := true
+		for p := range one.Phases {
+			apart = countPhase(&one.Phases[p], d.Windows, k) && apart
+		}
+		if !apart {
+			one.Messages = append(one.Messages, "The counters don't tell reads from writes: all bytes stand as read")
+		}
+	}
 	for by := range features.ActorKind(3) {
 		if actors := fold.Actors(by); len(actors) > 0 {
 			one.Actors[by.String()] = actors
 		}
 	}
-	one.Slowest = slowLines(fold, sources)
+	var words []string
+	one.Slowest, words = j.slowLines(fold, sources)
+	one.Messages = append(one.Messages, words...)
 	return one, nil
 }
 
-func slowLines(fold *features.Incident, sources map[string]lake.Input) []reports.SlowLine {
-	var out []reports.SlowLine
+// slowLines are the slowest requests with their lines, and a word on those
+// logs whose lines can't be shown.
+func (j *Job) slowLines(fold *features.Incident, sources map[string]lake.Input) (lines []reports.SlowLine, words []string) {
 	for _, s := range fold.Slowest() {
-		in := sources[s.Input]
-		out = append(out, reports.SlowLine{SlowIO: s, Source: filepath.Base(in.Path), Raw: rawLine(in, s.Event.Position)})
+		lines = append(lines, reports.SlowLine{SlowIO: s, Source: filepath.Base(sources[s.Input].Path)})
 	}
-	return out
+	return lines, j.quote(lines, sources)
 }
 
 // Slowest gives the slowest requests that were in flight in a window, with
@@ -420,7 +448,7 @@ func (j *Job) Slowest(w *features.Window, most int) ([]reports.SlowLine, error) 
 	if err := j.foldIncident(manifests, w.Key, w.Kind, fold, &names, &reports.IncidentDevice{}); err != nil {
 		return nil, err
 	}
-	lines := slowLines(fold, sourcesOf(manifests))
+	lines, _ := j.slowLines(fold, sourcesOf(manifests))
 	return lines[:min(len(lines), most)], nil
 }
 
@@ -624,39 +652,6 @@ func baseline(ws []*features.Window) reports.Baseline {
 		return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 	}
 	return reports.Baseline{Windows: len(ws), IOPS: mid(features.CtxIOPS), BytesPerS: mid(features.CtxBytesPerS), P50MS: mid(features.CtxLatencyP50), P99MS: mid(features.CtxLatencyP99), MeanDepth: mid(features.CtxMeanDepth)}
-}
-
-// rawBytes is the most of a raw line that is shown.
-const rawBytes = 300
-
-// rawLine reads the line of an input at a byte, if the input lies where it
-// lay, uncompressed and with that many bytes; else it is empty.
-func rawLine(in lake.Input, at int64) string {
-	if in.Path == "" || in.Bytes == 0 || in.CompressedBytes != 0 && in.CompressedBytes != in.Bytes || at < 0 || at >= in.Bytes {
-		return ""
-	}
-	info, err := os.Stat(in.Path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() < in.Bytes {
-		return ""
-	}
-	f, err := os.Open(in.Path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	b := make([]byte, rawBytes)
-	n, err := f.ReadAt(b, at)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return ""
-	}
-	b = b[:n]
-	if i := bytes.IndexByte(b, '\n'); i >= 0 {
-		b = b[:i]
-	}
-	if bytes.IndexByte(b, 0) >= 0 {
-		return "" // no text
-	}
-	return Printable(string(b))
 }
 
 // WritePostmortem puts the incident page into a directory.

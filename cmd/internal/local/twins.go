@@ -11,7 +11,7 @@ import (
 
 // incidentTwins is how many past windows a postmortem looks at: fewer than one
 // window's page does, since it is asked for in a hurry.
-const incidentTwins = 60_000
+const incidentTwins = 30_000
 
 // findTwins gives each device of an incident the past windows most like its
 // worst one. The days before are read once for all of them.
