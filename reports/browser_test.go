@@ -49,6 +49,16 @@ func openPage(t *testing.T, in *Input) *browser {
 
 func openHTML(t *testing.T, html []byte) *browser {
 	t.Helper()
+	b := openStatic(t, html)
+	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.documentElement.dataset.ready !== undefined`))
+	b.must(err)
+	b.wait(200)
+	return b
+}
+
+// openStatic opens a page that has no script.
+func openStatic(t *testing.T, html []byte) *browser {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("a browser takes some seconds")
 	}
@@ -109,9 +119,6 @@ func openHTML(t *testing.T, html []byte) *browser {
 	})
 	b.must(err)
 	b.do(chromedp.Navigate("file://" + (&url.URL{Path: file}).EscapedPath()))
-	_, err = chromedp.Run(ctx, chromedp.Poll[bool](`document.documentElement.dataset.ready !== undefined`))
-	b.must(err)
-	b.wait(200)
 	return b
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/iopathy/iopathy/cluster/compare"
 	"github.com/iopathy/iopathy/cmd/internal/local"
+	"github.com/iopathy/iopathy/reports"
 )
 
 func (a *app) compareCmd() *cobra.Command {
@@ -37,13 +38,19 @@ lakes); where there are none, or with --unpaired, they are a sample of theirs.
 An alarm is a latency, or the share of sick windows, that is worse beyond chance
 (at most one alarm in 20 comparisons of equals), or a device that is slower at the
 same load. With --fail-above P the worsening must be more than P percent, beyond
-chance, and then the exit code is 3.`,
+chance, and then the exit code is 3. With --out DIR the answer is also a page,
+compare.html, and compare.json.`,
 		Example: `  iopathy compare report-old/ report-new/
   iopathy compare 2026-11-01..2026-11-08 2026-11-08..2026-11-15 --lake lake/ --fail-above 10
   iopathy compare host=h07 host=h08 --lake lake/ --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(above >= 0) || math.IsInf(above, 0) {
 				return usage("--fail-above: a percentage from 0 on is needed")
+			}
+			if cmd.Flags().Changed("out") {
+				if err := a.checkPageDir(a.config.Out); err != nil {
+					return err
+				}
 			}
 			var sides [2]compare.Side
 			others := [2]string{} // devices: by host, model, version
@@ -64,8 +71,15 @@ chance, and then the exit code is 3.`,
 			if err != nil {
 				return err
 			}
+			object := map[string]any{"tool": "iopathy", "kind": "comparison", "a": args[0], "b": args[1], "comparison": c}
+			if cmd.Flags().Changed("out") {
+				page := func(w io.Writer) error { return reports.ComparisonHTML(w, c, answer(c), version().Version) }
+				if err := a.writePages(a.config.Out, "compare", page, object); err != nil {
+					return err
+				}
+			}
 			if a.json() {
-				err = a.print(map[string]any{"a": args[0], "b": args[1], "comparison": c})
+				err = a.print(object)
 			} else {
 				err = writeComparison(a.stdout, c)
 			}
@@ -79,6 +93,7 @@ chance, and then the exit code is 3.`,
 		},
 	}
 	cmd.Flags().Float64Var(&above, "fail-above", 0, "exit 3 if B is worse by more than this, in percent")
+	cmd.Flags().BoolVar(&a.force, "force", false, "put the page into a directory that holds other things")
 	cmd.Flags().BoolVar(&unpaired, "unpaired", false, "devices of one name are not the same device")
 	return cmd
 }
@@ -231,6 +246,9 @@ func answer(c *compare.Comparison) []string {
 	default:
 		lines = append(lines, "As a whole B is not worse than A beyond chance")
 	}
+	if say := lessDone(c); len(worse) > 0 && say != "" {
+		lines = append(lines, say)
+	}
 	if n := len(slow); n > 0 {
 		more := ""
 		if n > 5 {
@@ -239,4 +257,19 @@ func answer(c *compare.Comparison) []string {
 		lines = append(lines, fmt.Sprintf("%d of %d devices are slower at the same load: %s%s", n, len(c.Devices), strings.Join(slow, ", "), more))
 	}
 	return lines
+}
+
+// lessDone tells a throughput that fell beyond chance at no less depth: then
+// no less was asked for, and the device did less. (With less in flight it may
+// be that less was wanted.)
+func lessDone(c *compare.Comparison) string {
+	of := map[string]*compare.Effect{}
+	for i := range c.Effects {
+		of[c.Effects[i].Metric] = &c.Effects[i]
+	}
+	moved, depth := of["throughput"], of["queue_depth"]
+	if moved == nil || depth == nil || !(moved.High < 1) || !(depth.High >= 1) {
+		return ""
+	}
+	return fmt.Sprintf("Throughput fell to x %.2f (%.2f to %.2f) at no less depth: the device did less of what was asked", moved.Change, moved.Low, moved.High)
 }

@@ -16,10 +16,11 @@ import (
 	"github.com/iopathy/iopathy/cluster/matrix"
 	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/reports"
 )
 
 func (a *app) matrixCmd() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "matrix RUNS.yaml", Short: "A test matrix: what the latency hangs on, and where it takes off", GroupID: "job", Args: cobra.ExactArgs(1),
 		Long: `matrix reads the runs of a test matrix: fio's JSON, logs, lakes or output
 directories, each with its level of every factor:
@@ -33,9 +34,15 @@ directories, each with its level of every factor:
 
 It prints a table of the cells, the share of the variation of log latency that
 each factor and each pair explains (with a bootstrap interval of 95 %), where
-along a factor of numbers latency takes off, and which cells are empty.`,
+along a factor of numbers latency takes off, and which cells are empty. With
+--out DIR the same is also a page, matrix.html, and matrix.json.`,
 		Example: "  iopathy matrix runs.yaml\n  iopathy matrix runs.yaml --out matrix/ --output json",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("out") {
+				if err := a.checkPageDir(a.config.Out); err != nil {
+					return err
+				}
+			}
 			spec, err := local.ReadTestMatrix(args[0])
 			if err != nil {
 				return failure{exitUsage, err}
@@ -55,12 +62,24 @@ along a factor of numbers latency takes off, and which cells are empty.`,
 			o := matrix.DefaultOptions()
 			o.Seed = a.config.Seed
 			r := readMatrix(m, o)
+			if cmd.Flags().Changed("out") {
+				page := func(w io.Writer) error {
+					return reports.MatrixHTML(w, &reports.TestMatrix{Matrix: m, Effects: r.effects, Bends: r.bendLines(), Version: version().Version})
+				}
+				object := r.object()
+				object["tool"], object["kind"] = "iopathy", "matrix"
+				if err := a.writePages(a.config.Out, "matrix", page, object); err != nil {
+					return err
+				}
+			}
 			if a.json() {
 				return a.print(r.object())
 			}
 			return r.write(a.stdout)
 		},
 	}
+	cmd.Flags().BoolVar(&a.force, "force", false, "put the page into a directory that holds other things")
+	return cmd
 }
 
 // figures reads one run; a log goes into a lake that lives as long as this.
@@ -192,16 +211,25 @@ func (r *matrixReading) write(out io.Writer) error {
 			fmt.Fprintf(w, "%.1f %%\t%.1f\t%.1f\tx %.2f\t  %s (%s)%s\n", 100*e.Share, 100*e.Low, 100*e.High, e.Ratio, local.Printable(strings.Join(e.Factors, " x ")), local.Printable(at), mark)
 		}
 	}
+	for _, line := range r.bendLines() {
+		fmt.Fprintf(w, "\n%s", line)
+	}
+	fmt.Fprintln(w)
+	return w.Flush()
+}
+
+// bendLines say where along the factors of numbers things take off.
+func (r *matrixReading) bendLines() []string {
+	var lines []string
 	for _, of := range matrix.Measures {
 		for _, b := range r.bends[of.Name] {
 			if b.Law == "saturation" && of.Name != matrix.Measures[0].Name {
 				continue // of throughput: once is enough
 			}
-			fmt.Fprintf(w, "\n%s", bendWords(of.Name, &b))
+			lines = append(lines, bendWords(of.Name, &b))
 		}
 	}
-	fmt.Fprintln(w)
-	return w.Flush()
+	return lines
 }
 
 func figure(v float64) string {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iopathy/iopathy/cmd/internal/local"
+	"github.com/iopathy/iopathy/ingest/lake"
 )
 
 func (a *app) postmortemCmd() *cobra.Command {
@@ -116,13 +119,35 @@ func (a *app) incidentSpan(job *local.Job, from, to string) (fromNS, toNS int64,
 }
 
 // checkPageDir lets a page go into a directory that is absent, empty, has a
-// page of its kind, or has a report of ours.
+// page of our verbs, or has a report of ours.
 func (a *app) checkPageDir(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, "postmortem.json")); err == nil {
-		return nil
+	for _, name := range []string{"postmortem.json", "compare.json", "matrix.json"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return nil
+		}
 	}
 	if err := local.CheckOut(dir, a.force); err != nil {
 		return failure{exitUsage, err}
+	}
+	return nil
+}
+
+// writePages puts NAME.html and NAME.json into a directory.
+func (a *app) writePages(dir, name string, page func(io.Writer) error, object any) error {
+	files := []struct {
+		name  string
+		write func(io.Writer) error
+	}{{name + ".html", page}, {name + ".json", func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", " ")
+		return enc.Encode(object)
+	}}}
+	for _, f := range files {
+		path := filepath.Join(dir, f.name)
+		if err := lake.WriteAtomic(path, f.write); err != nil {
+			return err
+		}
+		a.say("wrote %s", path)
 	}
 	return nil
 }

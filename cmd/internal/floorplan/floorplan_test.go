@@ -32,7 +32,7 @@ var rooms = map[string][]string{
 	"cluster/knee":           {},
 	"cluster/matrix":         {"cluster/knee"},
 	"heatmap":                {"features", "cluster"},
-	"reports":                {"features", "reduce", "cluster", "cluster/analysis", "heatmap", "ingest", "reports/assets"},
+	"reports":                {"features", "reduce", "cluster", "cluster/analysis", "cluster/compare", "cluster/matrix", "heatmap", "ingest", "reports/assets"},
 	"reports/assets":         {},
 	"configs":                {"ingest", "features", "reduce", "cluster", "heatmap", "reports"},
 	"cmd/iopathy":            {"*"},
