@@ -31,6 +31,7 @@ type Config struct {
 	Model      string        `mapstructure:"model"`
 	Scale      string        `mapstructure:"scale"`
 	Report     Report        `mapstructure:"report"`
+	Refit      time.Duration `mapstructure:"refit"`     // how old a model may be, by its data, before nightly fits anew
 	Retention  Retention     `mapstructure:"retention"` // kept for verbs to come, as is Alert: checked, not read
 	Alert      Alert         `mapstructure:"alert"`
 
@@ -67,6 +68,7 @@ func Default() Config {
 		Sources: []string{},
 		Window:  time.Duration(f.WindowNS), Tick: time.Duration(f.TickNS),
 		Seed: 1, Output: "text", MaxRejects: 0.01, Scale: "group",
+		Refit:    7 * 24 * time.Hour,
 		Report:   Report{Title: "I/O pathology report"},
 		Alert:    Alert{Severity: 4},
 		Ingest:   ingest.DefaultOptions(),
@@ -96,6 +98,8 @@ func (c *Config) Validate() error {
 		return bad("max_rejects", "%v is not a share between 0 and 1", c.MaxRejects)
 	case c.FailOn < 0:
 		return bad("fail_on", "%v is negative", c.FailOn)
+	case c.Refit < 0:
+		return bad("refit", "%v is negative", c.Refit)
 	case c.Budget < 0:
 		return bad("budget", "%d is negative", c.Budget)
 	case c.Retention.Events < 0 || c.Retention.Ticks < 0 || c.Retention.Labels < 0:

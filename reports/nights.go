@@ -57,6 +57,7 @@ type nightsView struct {
 	Trend            template.HTML
 	First, Last, All string
 	Version          string
+	Home             string
 }
 
 type weekView struct {
@@ -85,6 +86,16 @@ const weeksShown = 60
 // NightsPage writes the index over the nights: calendar, trend, table, devices
 // by recurrence. The nights come by date.
 func NightsPage(w io.Writer, nights []Night, devices []Recurrence, catalogue cluster.Catalogue, version string) error {
+	return nightsPage(w, nights, devices, catalogue, version, false)
+}
+
+// NightsIndex is NightsPage as a file: a night leads to nights/DATE/report.html
+// beside it, a device to nowhere.
+func NightsIndex(w io.Writer, nights []Night, devices []Recurrence, catalogue cluster.Catalogue, version string) error {
+	return nightsPage(w, nights, devices, catalogue, version, true)
+}
+
+func nightsPage(w io.Writer, nights []Night, devices []Recurrence, catalogue cluster.Catalogue, version string, file bool) error {
 	t, err := template.ParseFS(templates, "templates/*.html")
 	if err != nil {
 		return fmt.Errorf("nights: %w", err)
@@ -94,10 +105,16 @@ func NightsPage(w io.Writer, nights []Night, devices []Recurrence, catalogue clu
 	if len(nights) > 0 {
 		v.First, v.Last = nights[0].Date, nights[len(nights)-1].Date
 	}
-	v.Weeks = calendar(nights)
+	link := func(date string) string { return "/night/" + date }
+	v.Home = "/"
+	if file {
+		link = func(date string) string { return "nights/" + date + "/report.html" }
+		v.Home = "index.html"
+	}
+	v.Weeks = calendar(nights, link)
 	for i := len(nights) - 1; i >= 0; i-- {
 		n := &nights[i]
-		row := nightView{Date: n.Date, Link: "/night/" + n.Date, Windows: count(int64(n.Windows)), Devices: count(int64(n.Devices)), Sick: count(int64(n.SickDevices)), Hours: hours(n.Sick()), Worst: fmt.Sprintf("%.1f", n.Worst), Most: "–", Colour: "transparent"}
+		row := nightView{Date: n.Date, Link: link(n.Date), Windows: count(int64(n.Windows)), Devices: count(int64(n.Devices)), Sick: count(int64(n.SickDevices)), Hours: hours(n.Sick()), Worst: fmt.Sprintf("%.1f", n.Worst), Most: "–", Colour: "transparent"}
 		if p := most(n.SickSeconds); p != "" {
 			row.Most, row.Colour = f.pathologyName(p), f.css(p)
 		}
@@ -108,7 +125,11 @@ func NightsPage(w io.Writer, nights []Night, devices []Recurrence, catalogue clu
 			break
 		}
 		q := url.Values{"host": {d.Host}, "device": {d.Device}}
-		v.Devices = append(v.Devices, recurrenceView{deviceLabel(d.Key), "/device?" + q.Encode(), count(int64(d.Nights)), d.Last, hours(d.SickSeconds), f.pathologyName(d.Pathology), f.css(d.Pathology)})
+		to := "/device?" + q.Encode()
+		if file {
+			to = ""
+		}
+		v.Devices = append(v.Devices, recurrenceView{deviceLabel(d.Key), to, count(int64(d.Nights)), d.Last, hours(d.SickSeconds), f.pathologyName(d.Pathology), f.css(d.Pathology)})
 	}
 	v.Trend, v.Legend = f.trend(nights)
 	out := &sink{w: w}
@@ -129,7 +150,7 @@ func most(seconds map[string]float64) string {
 
 // calendar lays the nights out by weeks, Monday first, the latest week first;
 // the colour is the sick device-hours on a scale to the worst night.
-func calendar(nights []Night) []weekView {
+func calendar(nights []Night, link func(date string) string) []weekView {
 	worst := 0.0
 	byWeek := map[time.Time]*weekView{}
 	var order []time.Time
@@ -154,7 +175,7 @@ func calendar(nights []Night) []weekView {
 		if worst > 0 {
 			share = math.Sqrt(n.Sick() / worst)
 		}
-		week.Days[at] = dayView{Date: n.Date, Link: "/night/" + n.Date, Text: fmt.Sprintf("%d", day.Day()),
+		week.Days[at] = dayView{Date: n.Date, Link: link(n.Date), Text: fmt.Sprintf("%d", day.Day()),
 			Style: template.CSS("--heat:" + strconv.FormatFloat(math.Round(share*100), 'f', -1, 64) + "%")}
 	}
 	slices.SortFunc(order, func(a, b time.Time) int { return b.Compare(a) })

@@ -30,6 +30,24 @@ import (
 // time; ticks is their number. Diagnose, StoreDiagnosis and Write then concern
 // them.
 func (j *Job) Features(ctx context.Context, inputs []string) (windows []features.Window, ticks int64, err error) {
+	return j.features(ctx, inputs, false)
+}
+
+// FeaturesAnew is Features of all days and hosts whose rows are others than when
+// their windows were made, and of no others: not of those whose windows were
+// made with another length or tick. It gives their dates.
+func (j *Job) FeaturesAnew(ctx context.Context) (dates []string, err error) {
+	if _, _, err := j.features(ctx, nil, true); err != nil {
+		return nil, err
+	}
+	for c := range j.cells {
+		dates = append(dates, c.date)
+	}
+	slices.Sort(dates)
+	return slices.Compact(dates), nil
+}
+
+func (j *Job) features(ctx context.Context, inputs []string, anew bool) (windows []features.Window, ticks int64, err error) {
 	lock, err := lake.NewLock(j.Lake)
 	if err != nil {
 		return nil, 0, err
@@ -59,6 +77,20 @@ func (j *Job) Features(ctx context.Context, inputs []string) (windows []features
 	feeds, records, err := j.stale(stock, look)
 	if err != nil {
 		return nil, 0, err
+	}
+	if anew {
+		feeds = slices.DeleteFunc(feeds, func(f *feed) bool {
+			old, ok := stock.made[f.cell]
+			if ok && (old.WindowNS != j.Config.Features.WindowNS || old.TickNS != j.Config.Features.TickNS) {
+				delete(records, f.cell)
+				return true
+			}
+			return false
+		})
+		clear(concerned)
+		for c := range records {
+			concerned[c] = true
+		}
 	}
 	keep := newKeeping(j, manifests)
 	defer keep.drop()

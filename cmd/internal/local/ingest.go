@@ -141,6 +141,9 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 		standsIn(standIns, out.Reports[i].Path, paths)
 	}
 	out.Warnings = append(out.Warnings, nameless(standIns)...)
+	if j.SkipEmpty && !slices.ContainsFunc(writers, func(w *chunkWriter) bool { return len(w.parts) > 0 }) {
+		return out, lock.End(j.RunID)
+	}
 	if err := j.writeRejects(out.Reports, writers); err != nil {
 		return nil, err
 	}

@@ -16,6 +16,8 @@ type Job struct {
 	Progress   Progress
 	FiguresDir string // directory for the report's figures and tables as files; "" for none
 
+	SkipEmpty bool // an ingest that finds nothing new leaves no manifest
+
 	cells  map[cell]bool     // that it speaks of; nil: not said yet
 	inputs []string          // whose evidence counts; nil: all that the lake holds
 	found  []cluster.Finding // of devices without windows
