@@ -59,7 +59,9 @@ func (o *Out) Note() { o.Tally.Notes++ }
 // Reject counts the line in hand as bad and keeps its head.
 func (o *Out) Reject(line []byte, reason string) {
 	o.Tally.Add(FateRejected, reason, 1)
-	o.keep(Reject{Position: o.Position, Line: o.Lineno, Reason: reason, Text: string(line[:min(len(line), RejectTextBytes)])})
+	if len(o.Rejected) < KeptRejects {
+		o.keep(Reject{Position: o.Position, Line: o.Lineno, Reason: reason, Text: string(line[:min(len(line), RejectTextBytes)])})
+	}
 }
 
 // Count gives n lines seen earlier a fate (a queued I/O's line when it is

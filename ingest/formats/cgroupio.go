@@ -293,7 +293,7 @@ func (d *cgroupIO) reading(out *ingest.Out) {
 	r := &d.read
 	r.host, r.device = d.host, d.device
 	if !d.clock.timed {
-		r.snap.facts(out, string(r.host), string(r.device), 0, r.position)
+		r.snap.facts(out, out.Names.Intern(r.host), out.Names.Intern(r.device), 0, r.position)
 		out.Count(ingest.FateEvent, "", r.lines)
 		return
 	}

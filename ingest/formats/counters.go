@@ -166,8 +166,8 @@ func (s *ctrSnapshot) sample(r *ingest.Sample, timeNS, dt int64) {
 }
 
 // facts puts a reading that no interval uses among the evidence.
-func (s *ctrSnapshot) facts(out *ingest.Out, host, device string, timeNS, position int64) {
-	e := ingest.Evidence{TimeNS: timeNS, Position: position, Host: out.Names.InternString(host), Device: out.Names.InternString(device)}
+func (s *ctrSnapshot) facts(out *ingest.Out, host, device ingest.Name, timeNS, position int64) {
+	e := ingest.Evidence{TimeNS: timeNS, Position: position, Host: host, Device: device}
 	for f := range ctrFields {
 		if s.has(f) {
 			e.Name, e.Value = out.Names.InternString(ctrNames[f]), float64(s.v[f])
@@ -286,7 +286,7 @@ func (c *ctrSeries) rebase(b *ctrBase, r *ctrRow, out *ingest.Out) {
 
 func (b *ctrBase) settle(out *ingest.Out) {
 	if b.fresh {
-		b.snap.facts(out, b.host, b.device, b.timeNS, b.position)
+		b.snap.facts(out, out.Names.InternString(b.host), out.Names.InternString(b.device), b.timeNS, b.position)
 		out.Count(ingest.FateEvent, "", b.lines)
 		b.fresh, b.lines = false, 0
 	}

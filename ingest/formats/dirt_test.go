@@ -22,7 +22,9 @@ func TestFormatsDirt(t *testing.T) {
 		{"line ends of Windows", func(b []byte) []byte {
 			return bytes.ReplaceAll(bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
 		}},
-		{"a byte order mark", func(b []byte) []byte { return append([]byte("\xef\xbb\xbf"), bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))...) }},
+		{"a byte order mark", func(b []byte) []byte {
+			return append([]byte("\xef\xbb\xbf"), bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))...)
+		}},
 		{"no end of the last line", func(b []byte) []byte { return bytes.TrimRight(b, "\r\n") }},
 	}
 	for _, s := range shelf(t) {

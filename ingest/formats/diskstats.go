@@ -172,7 +172,7 @@ func (d *diskstatsText) Line(line []byte, out *ingest.Out) {
 		return
 	}
 	if !d.clock.timed {
-		d.read.snap.facts(out, string(d.host), string(r.name), 0, out.Position)
+		d.read.snap.facts(out, out.Names.Intern(d.host), out.Names.Intern(r.name), 0, out.Position)
 		out.Count(ingest.FateEvent, "", 1)
 		return
 	}

@@ -95,6 +95,8 @@ type fioRates struct {
 	epoch   bool
 	host    string
 	device  string
+	named   int64 // the job that name is the device of
+	name    string
 	count   int `state:"-"` // of the members
 }
 
@@ -296,11 +298,13 @@ func (d *fioRates) sample(w, o *fioWindow, iops bool, out *ingest.Out) {
 	if w.end < fioEpochMS {
 		s.TimeNS += d.startNS
 	}
-	device := d.device
-	if w.run > 0 {
-		device = fmt.Sprintf("%s#%d", d.device, w.run+1)
+	if w.run > 0 && d.named != w.run {
+		d.named, d.name = w.run, fmt.Sprintf("%s#%d", d.device, w.run+1)
 	}
-	s.Host, s.Device = out.Names.InternString(d.host), out.Names.InternString(device)
+	s.Host, s.Device = out.Names.InternString(d.host), out.Names.InternString(d.device)
+	if w.run > 0 {
+		s.Device = out.Names.InternString(d.name)
+	}
 	d.counts(&s, w, iops)
 	out.Count(ingest.FateEvent, "", w.lines)
 	s.Position = w.pos

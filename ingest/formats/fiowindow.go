@@ -22,7 +22,7 @@ type fioWindow struct {
 	idle           int64 // ms before it in which nothing moved
 	rates          [fioDirections]int64
 	seen           [fioDirections]bool
-	torn           bool // a line in or before it was rejected: what isn't seen is not known
+	torn           bool  // a line in or before it was rejected: what isn't seen is not known
 	lines          int64 // 0: there is none
 	pos, lineno    int64
 }

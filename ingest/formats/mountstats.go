@@ -263,7 +263,7 @@ func (d *mountStats) settle(out *ingest.Out) {
 	case r.snap.known == 0:
 		out.Count(ingest.FateEvent, "", r.lines)
 	case !d.clock.timed:
-		r.snap.facts(out, string(d.host), string(d.device), 0, r.position)
+		r.snap.facts(out, out.Names.Intern(d.host), out.Names.Intern(d.device), 0, r.position)
 		out.Count(ingest.FateEvent, "", r.lines)
 	default:
 		d.series.add(r, out)

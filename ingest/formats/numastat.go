@@ -67,37 +67,45 @@ type numastat struct {
 }
 
 func (d *numastat) Line(line []byte, out *ingest.Out) {
-	if d.clock.mark(line) {
-		d.fresh = true
-		out.Note()
-		return
-	}
-	tok := cutFields(bytes.TrimRight(line, "\r"), d.space[:0])
+	tok := cutFields(line, d.space[:0])
 	switch {
 	case len(tok) == 0:
 		out.Note()
+	case numaName(tok[0]) != "":
+		d.row(line, tok, out)
 	case bytes.HasPrefix(tok[0], []byte("node")) && len(tok[0]) > 4 && isDecimal(tok[0][4]):
 		d.table(false)
 		for _, t := range tok {
-			d.nodes = append(d.nodes, string(t))
+			d.column("", t)
 		}
 		out.Note()
 	case string(tok[0]) == "Node":
 		d.table(true)
 		for i := 0; i < len(tok); i++ {
-			name := ""
 			if string(tok[i]) == "Node" && i+1 < len(tok) {
 				i++
-				name = "node" + string(tok[i])
+				d.column("node", tok[i])
+			} else {
+				d.column("", nil)
 			}
-			d.nodes = append(d.nodes, name)
 		}
 		out.Note()
-	case numaName(tok[0]) != "":
-		d.row(line, tok, out)
 	default:
+		d.fresh = d.clock.mark(line) || d.fresh
 		out.Note()
 	}
+}
+
+// column adds one, whose name is mostly that of the table before.
+func (d *numastat) column(word string, node []byte) {
+	n := len(d.nodes)
+	if n < cap(d.nodes) {
+		if old := d.nodes[:n+1][n]; len(old) == len(word)+len(node) && old[:len(word)] == word && old[len(word):] == string(node) {
+			d.nodes = d.nodes[:n+1]
+			return
+		}
+	}
+	d.nodes = append(d.nodes, word+string(node))
 }
 
 // table begins one.

@@ -294,7 +294,7 @@ func (d *promText) scraped(out *ingest.Out) {
 			d.series.add(r, out)
 			continue
 		}
-		r.snap.facts(out, string(r.host), string(r.device), 0, r.position)
+		r.snap.facts(out, out.Names.Intern(r.host), out.Names.Intern(r.device), 0, r.position)
 		out.Count(ingest.FateEvent, "", r.lines)
 	}
 	d.tellAll(ns, out)
