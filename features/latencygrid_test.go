@@ -20,11 +20,11 @@ func TestLatencyGrid(t *testing.T) {
 			t.Errorf("row %d ends at %d, the next begins at %d", row, high, low)
 		}
 	}
-	g.Add(1000, 5, 1)        // below the lowest row: counts there
-	g.Add(10999, 1<<40, 2)   // above the highest
-	g.Add(11000, 2000, 4)    // too late
-	g.Add(999, 2000, 8)      // too early
-	g.Add(5000, -1, 16) // of no latency
+	g.Add(1000, 5, 1)      // below the lowest row: counts there
+	g.Add(10999, 1<<40, 2) // above the highest
+	g.Add(11000, 2000, 4)  // too late
+	g.Add(999, 2000, 8)    // too early
+	g.Add(5000, -1, 16)    // of no latency
 	if g.Total != 3 || g.Outside != 28 || g.Count[0] != 1 || g.Count[gridRows*10-1] != 2 {
 		t.Errorf("total %d, outside %d", g.Total, g.Outside)
 	}
