@@ -25,6 +25,7 @@ type Profile struct {
 	tickNS   int64
 	regions  regions
 	pauses   []Pause // the longest, in the order of longer
+	rhythm   rhythm
 }
 
 // DepthSums is what a device did in ticks of about one depth.
@@ -41,7 +42,10 @@ type ArrivalSums struct {
 func NewProfile(o Options) *Profile { return &Profile{tickNS: o.TickNS} }
 
 // Reset empties the profile.
-func (p *Profile) Reset() { *p = Profile{tickNS: p.tickNS, pauses: p.pauses[:0]} }
+func (p *Profile) Reset() {
+	p.rhythm.reset()
+	*p = Profile{tickNS: p.tickNS, pauses: p.pauses[:0], rhythm: p.rhythm}
+}
 
 // AddTick takes a closed tick of the device.
 func (p *Profile) AddTick(t *Tick) {
@@ -90,6 +94,7 @@ func (p *Profile) Merge(o *Profile) {
 		a.Ticks, a.Arrivals, a.Requests, a.InFlightNS = a.Ticks+b.Ticks, a.Arrivals+b.Arrivals, a.Requests+b.Requests, a.InFlightNS+b.InFlightNS
 	}
 	p.regions.merge(&o.regions)
+	p.rhythm.merge(&o.rhythm)
 	for _, x := range o.pauses {
 		p.pause(x)
 	}

@@ -55,6 +55,7 @@ func logOf(v int64) int64 {
 
 // AddEvent takes the next event of the device, in the order of the fold.
 func (p *Profile) AddEvent(e *ingest.Event) {
+	p.rhythm.add(e)
 	if e.Op != ingest.OpRead || e.LatencyNS < 0 || e.OffsetBytes < 0 {
 		return
 	}

@@ -1,6 +1,9 @@
 package features
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // The parts of a profile, as rows of its table tell them.
 const (
@@ -41,13 +44,15 @@ func (p *Profile) Rows() (rows []ProfileRow) {
 	for _, x := range p.pauses {
 		rows = append(rows, ProfileRow{Part: partPause, Key: x.FromNS, N: x.Waiting, TimeNS: x.ToNS})
 	}
-	return rows
+	return p.rhythm.rows(rows)
 }
 
 // AddRow takes a row that Rows made. Rows of parts that are not known, or keys
 // beyond their bounds, are of another version: they are left out.
 func (p *Profile) AddRow(r *ProfileRow) {
 	switch {
+	case strings.HasPrefix(r.Part, partRhythm):
+		p.rhythm.addRow(r)
 	case r.Part == partDepth && r.Key >= 0 && r.Key < depthBins*replicates:
 		p.depth[r.Key/replicates][r.Key%replicates].add(&DepthSums{r.Count, r.N, r.Bytes, r.TimeNS, r.Other})
 	case r.Part == partRegion && r.Key >= 0 && r.Key < profileRegions && r.Count >= 0 && r.Count < 64-regionBits:

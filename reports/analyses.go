@@ -27,6 +27,7 @@ var analysisNames = map[analysis.Kind]string{
 	analysis.Misalignment:       "Misalignment",
 	analysis.MergeFailure:       "Merging",
 	analysis.MetadataOperations: "Metadata knee",
+	analysis.PeriodicCulprit:    "Periodic culprit",
 }
 
 // analyses lists the answers about a device: those to act upon first. What

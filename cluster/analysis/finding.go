@@ -30,6 +30,7 @@ const (
 	Misalignment       Kind = "misalignment"
 	MergeFailure       Kind = "merge-failure"
 	MetadataOperations Kind = "metadata-knee"
+	PeriodicCulprit    Kind = "periodic-culprit"
 )
 
 // Finding is the answer to one question.

@@ -114,6 +114,7 @@ func (t *deviceTask) foldEvents(f *folding, v *survey, plan *features.Plan, of m
 		return nil
 	}
 	var names ingest.Names
+	f.profile.UseNames(&names)
 	start := func() *features.Fold {
 		fold := features.NewFold(t.key, f.o, v.ahead, f.addTick, f.addWindow)
 		fold.Observe(f.profile, f.fromNS, f.toNS)
