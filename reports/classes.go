@@ -20,6 +20,7 @@ type classView struct {
 	Nearest                   string
 	Deciding                  []decidingView
 	Causes                    []causeView
+	Stages                    *stagesView
 	Abstain                   bool
 	Empty                     bool // no window of these data is in it
 	Advice                    []string
@@ -97,7 +98,7 @@ func (f *facts) class(c cluster.Class, sick int) classView {
 		Windows: plural(f.byClass[c.ID], "window"), Devices: plural(len(f.classDevices[c.ID]), "device"),
 		Share: percent(float64(f.byClass[c.ID]) / float64(max(sick, 1))), Match: three(c.Score),
 		Purity: percent(c.Purity), Silhouette: three(c.Silhouette),
-		Causes: causeViews(c.Causes),
+		Causes: causeViews(c.Causes), Stages: stagesOf(f.stages[c.ID]),
 	}
 	v.Abstain = len(v.Causes) == 0
 	v.Empty = c.Members == 0

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/cluster/analysis"
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/heatmap"
 )
@@ -21,7 +22,8 @@ type facts struct {
 	byPathology  map[string]int // sick windows by slug
 	byClass      map[int]int    // sick windows by class id; 0 outside
 	classDevices map[int]map[features.Key]bool
-	devices      []*device // worst first
+	stages       map[int]*analysis.Stages // by class id
+	devices      []*device                // worst first
 	index        map[features.Key]*device
 	sickDevices  int
 	attention    int // devices with an episode of some level
@@ -61,7 +63,7 @@ func gather(in *Input) *facts {
 	f := &facts{
 		in: in, scale: in.Scale,
 		verdicts: map[cluster.Verdict]int{}, byPathology: map[string]int{}, byClass: map[int]int{},
-		classDevices: map[int]map[features.Key]bool{}, index: map[features.Key]*device{},
+		classDevices: map[int]map[features.Key]bool{}, stages: map[int]*analysis.Stages{}, index: map[features.Key]*device{},
 	}
 	if f.scale == (heatmap.Scale{}) {
 		f.scale = heatmap.GroupScale(in.Windows, in.Result.Diagnoses)
@@ -95,8 +97,10 @@ func gather(in *Input) *facts {
 		f.byClass[class]++
 		if f.classDevices[class] == nil {
 			f.classDevices[class] = map[features.Key]bool{}
+			f.stages[class] = &analysis.Stages{}
 		}
 		f.classDevices[class][w.Key] = true
+		f.stages[class].Add(w)
 	}
 	f.time = newMoments(f.first, f.last)
 	f.listed, f.leftOut = cluster.Costliest(in.Result.Episodes, in.Budget)

@@ -88,6 +88,7 @@ type (
 		Silhouette number      `json:"silhouette"`
 		Deciding   []string    `json:"deciding_features"`
 		Causes     []jsonCause `json:"causes"`
+		Stages     []jsonStage `json:"stages"` // none where no source tells them
 	}
 	jsonCause struct {
 		ID    string `json:"id"`
@@ -195,7 +196,7 @@ func JSON(w io.Writer, in *Input) error {
 	for _, c := range in.Result.Classes {
 		doc.Classes = append(doc.Classes, jsonClass{
 			c.ID, c.Pathology, c.Nearest, number(c.Score), f.byClass[c.ID], len(f.classDevices[c.ID]),
-			number(c.Purity), number(c.Silhouette), deciding(c.Deciding), jsonCauses(c.Causes),
+			number(c.Purity), number(c.Silhouette), deciding(c.Deciding), jsonCauses(c.Causes), jsonStages(f.stages[c.ID]),
 		})
 	}
 	for _, d := range f.devices {
