@@ -26,6 +26,7 @@ type Profile struct {
 	regions  regions
 	pauses   []Pause // the longest, in the order of longer
 	rhythm   rhythm
+	reuse    reuse
 }
 
 // DepthSums is what a device did in ticks of about one depth.
@@ -39,12 +40,15 @@ type ArrivalSums struct {
 }
 
 // NewProfile is an empty profile of ticks of the options' length.
-func NewProfile(o Options) *Profile { return &Profile{tickNS: o.TickNS} }
+func NewProfile(o Options) *Profile {
+	return &Profile{tickNS: o.TickNS, reuse: reuse{seed: o.Seed * 0x9e3779b97f4a7c15}}
+}
 
 // Reset empties the profile.
 func (p *Profile) Reset() {
 	p.rhythm.reset()
-	*p = Profile{tickNS: p.tickNS, pauses: p.pauses[:0], rhythm: p.rhythm}
+	p.reuse.reset()
+	*p = Profile{tickNS: p.tickNS, pauses: p.pauses[:0], rhythm: p.rhythm, reuse: p.reuse}
 }
 
 // AddTick takes a closed tick of the device.
@@ -95,6 +99,7 @@ func (p *Profile) Merge(o *Profile) {
 	}
 	p.regions.merge(&o.regions)
 	p.rhythm.merge(&o.rhythm)
+	p.reuse.merge(&o.reuse)
 	for _, x := range o.pauses {
 		p.pause(x)
 	}

@@ -56,7 +56,13 @@ func logOf(v int64) int64 {
 // AddEvent takes the next event of the device, in the order of the fold.
 func (p *Profile) AddEvent(e *ingest.Event) {
 	p.rhythm.add(e)
-	if e.Op != ingest.OpRead || e.LatencyNS < 0 || e.OffsetBytes < 0 {
+	if e.Op != ingest.OpRead || e.OffsetBytes < 0 {
+		return
+	}
+	if e.SizeBytes > 0 {
+		p.reuse.read(e)
+	}
+	if e.LatencyNS < 0 {
 		return
 	}
 	r := &p.regions

@@ -11,6 +11,8 @@ const (
 	partRegion  = "region"  // key: number of the region; count: its length in 64 MiB as a power of two; time_ns: latencies; other: pairs
 	partPause   = "pause"   // key: its start; time_ns: its end; n: requests that wait
 	partArrival = "arrival" // key: quarter octave; count: ticks, time_ns: integral of depth
+	partAge     = "age"     // key: ReadAge; or, beyond them, all reads: n and bytes alone. count: sampled block reads; n: requests in 2^-20
+	partReuse   = "reuse"   // key: power of two of the blocks of stack distance; the rest as of ages
 )
 
 // ProfileRow is a row of the table of profiles: of one part of a device's
@@ -44,6 +46,19 @@ func (p *Profile) Rows() (rows []ProfileRow) {
 	for _, x := range p.pauses {
 		rows = append(rows, ProfileRow{Part: partPause, Key: x.FromNS, N: x.Waiting, TimeNS: x.ToNS})
 	}
+	for i, s := range p.reuse.ages {
+		if s.Sampled > 0 {
+			rows = append(rows, ProfileRow{Part: partAge, Key: int64(i), Count: s.Sampled, N: s.Requests, Bytes: s.Bytes})
+		}
+	}
+	if p.reuse.reads > 0 {
+		rows = append(rows, ProfileRow{Part: partAge, Key: int64(agesOfReads), N: p.reuse.reads, Bytes: p.reuse.total})
+	}
+	for i, s := range p.reuse.bins {
+		if s.Sampled > 0 {
+			rows = append(rows, ProfileRow{Part: partReuse, Key: int64(i), Count: s.Sampled, N: s.Requests, Bytes: s.Bytes})
+		}
+	}
 	return p.rhythm.rows(rows)
 }
 
@@ -64,6 +79,12 @@ func (p *Profile) AddRow(r *ProfileRow) {
 	case r.Part == partArrival && r.Key >= 0 && r.Key < arrivalBins:
 		a := &p.arrivals[r.Key]
 		a.Ticks, a.Arrivals, a.InFlightNS, a.Requests = a.Ticks+r.Count, a.Arrivals+r.N, a.InFlightNS+r.TimeNS, a.Requests+r.Other
+	case r.Part == partAge && r.Key >= 0 && r.Key < int64(agesOfReads):
+		p.reuse.ages[r.Key].add(&ReuseSums{r.Count, r.N, r.Bytes})
+	case r.Part == partAge && r.Key == int64(agesOfReads):
+		p.reuse.reads, p.reuse.total = p.reuse.reads+r.N, p.reuse.total+r.Bytes
+	case r.Part == partReuse && r.Key >= 0 && r.Key < reuseBins:
+		p.reuse.bins[r.Key].add(&ReuseSums{r.Count, r.N, r.Bytes})
 	}
 }
 

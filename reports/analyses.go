@@ -28,6 +28,7 @@ var analysisNames = map[analysis.Kind]string{
 	analysis.MergeFailure:       "Merging",
 	analysis.MetadataOperations: "Metadata knee",
 	analysis.PeriodicCulprit:    "Periodic culprit",
+	analysis.Tiers:              "Tiers",
 }
 
 // analyses lists the answers about a device: those to act upon first. What

@@ -31,6 +31,7 @@ const (
 	MergeFailure       Kind = "merge-failure"
 	MetadataOperations Kind = "metadata-knee"
 	PeriodicCulprit    Kind = "periodic-culprit"
+	Tiers              Kind = "tiers"
 )
 
 // Finding is the answer to one question.

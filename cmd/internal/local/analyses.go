@@ -108,7 +108,7 @@ func (j *Job) analyse(d *Diagnosed, keys []features.Key) ([]analysis.Finding, er
 		if f, ok := analysis.MetadataKnee(windows[k], &full); ok {
 			all = append(all, f)
 		}
-		all = append(all, analysis.Periodic(k, p), analysis.SlowRegion(k, p), analysis.Alignment(k, windows[k]), analysis.Merging(k, windows[k]))
+		all = append(all, analysis.Periodic(k, p), analysis.SlowRegion(k, p), analysis.Alignment(k, windows[k]), analysis.Merging(k, windows[k]), analysis.Tier(k, p))
 	}
 	return all, nil
 }
