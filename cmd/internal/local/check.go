@@ -145,22 +145,6 @@ func (c *Checked) records(kind string, cols []ingest.Column) {
 	}
 }
 
-func rowsOf(c ingest.Column) int {
-	switch d := c.Data.(type) {
-	case []int64:
-		return len(d)
-	case []int32:
-		return len(d)
-	case []float64:
-		return len(d)
-	case []string:
-		return len(d)
-	case []bool:
-		return len(d)
-	}
-	return 0
-}
-
 func at(c ingest.Column, i int) any {
 	switch d := c.Data.(type) {
 	case []int64:

@@ -19,7 +19,7 @@ func TestSidecars(t *testing.T) {
 	}
 	write("partitions", "major minor  #blocks  name\n\n   8        0  976762584 sda\n   8        1     524288 sda1\n 259        0  500107608 nvme0n1\n")
 	write("tree.txt", "NAME        MAJ:MIN RM   SIZE RO TYPE MOUNTPOINTS\nsdb           8:16   0   1.8T  0 disk\n└─sdb1          8:17   0   1.8T  0 part\n  └─vg0-root  253:0    0   1.8T  0 lvm  /\n")
-	write("diskstats", "# 1700000000\n   8       0 xxx 5 1 40 3 2 0 16 4 0 6 7\n   8      32 sdc 5 1 40 3 2 0 16 4 0 6 7\n")
+	write("diskstats", "# 1700000000\n   8       0 bad 5 1 40 3 2 0 16 4 0 6 7\n   8      32 sdc 5 1 40 3 2 0 16 4 0 6 7\n")
 	write("trace.log", "  8,0    1        1     0.000000000   100  Q   R 0 + 8 [a]\n")
 	inputs, _, err := ingest.Resolve([]string{dir}, nil, ingest.DefaultOptions())
 	if err != nil {

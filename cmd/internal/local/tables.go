@@ -36,11 +36,17 @@ func writeTable(path string, cols []lake.Column, cuts []int) (lake.Part, error) 
 	return w.Close()
 }
 
+// length is the number of rows of columns.
 func length(cols []lake.Column) int {
 	if len(cols) == 0 {
 		return 0
 	}
-	switch d := cols[0].Data.(type) {
+	return rowsOf(cols[0])
+}
+
+// rowsOf is the number of rows of one column.
+func rowsOf(c lake.Column) int {
+	switch d := c.Data.(type) {
 	case []int64:
 		return len(d)
 	case []int32:
