@@ -231,6 +231,11 @@ func arrowFile(t testing.TB, fields []Field, cols []Column, n int) []byte {
 		}
 		switch f.Encoding {
 		case Delta:
+			// v17's encoder keeps the last page's length when a page has nulls alone,
+			// and then cuts that length from whatever buffer its pool gives
+			if f.Nullable {
+				continue
+			}
 			props = append(props, parquet.WithEncodingFor(f.Name, parquet.Encodings.DeltaBinaryPacked))
 		case Dictionary:
 			props = append(props, parquet.WithDictionaryFor(f.Name, true))
