@@ -9,10 +9,13 @@ import (
 const (
 	tierBlocks  = 8 << 10        // most blocks of a device's sample
 	tierSlots   = 2 * tierBlocks // places in the order of their last reads
-	reuseBins   = 52             // powers of two of blocks
-	requestUnit = 1 << 20        // of a request in fixed point; a share of a read of maxReadBlocks is not 0
-	soonNS      = int64(30e9)    // re-reads are told apart by their age: within 30 s,
-	hoursNS     = int64(7200e9)  // within 2 h, later
+	tierWords   = tierSlots / 64
+	tierGroups  = tierWords / 16
+	tierTable   = 4 * tierBlocks
+	reuseBins   = 52            // powers of two of blocks
+	requestUnit = 1 << 20       // of a request in fixed point; a share of a read of maxReadBlocks is not 0
+	soonNS      = int64(30e9)   // re-reads are told apart by their age: within 30 s,
+	hoursNS     = int64(7200e9) // within 2 h, later
 
 )
 
@@ -48,11 +51,12 @@ type reuse struct {
 	total int64                // their bytes, in whole blocks
 
 	seed   uint64
-	shift  int // the sampling rate is 2^-shift
-	at     map[uint64]int32
+	shift  int     // the sampling rate is 2^-shift
+	table  []int32 // of the sample by key, with open addressing: 1 + the block's number, 0 is free
 	blocks []reuseBlock
-	next   int32   // the next free place in the order of last reads
-	tree   []int32 // how many blocks stand at places, as Fenwick keeps them (1994); from 1 on
+	next   int32             // the next free place in the order of last reads
+	taken  [tierWords]uint64 // a bit for each place at which a block stands
+	groups [tierGroups]int32 // how many stand in each 16 of these words
 }
 
 type reuseBlock struct {
@@ -63,9 +67,8 @@ type reuseBlock struct {
 
 // reset empties it and keeps its memory.
 func (r *reuse) reset() {
-	clear(r.at)
-	clear(r.tree)
-	*r = reuse{seed: r.seed, at: r.at, blocks: r.blocks[:0], tree: r.tree}
+	clear(r.table)
+	*r = reuse{seed: r.seed, table: r.table, blocks: r.blocks[:0]}
 }
 
 // read takes a read with a known place.
@@ -85,18 +88,18 @@ func (r *reuse) read(e *ingest.Event) {
 
 // enter takes a read of a sampled block.
 func (r *reuse) enter(key uint64, now, share int64) {
-	if r.at == nil {
-		r.at, r.tree = map[uint64]int32{}, make([]int32, tierSlots+1)
+	if r.table == nil {
+		r.table = make([]int32, tierTable)
 	}
 	if r.next == tierSlots {
 		r.renumber()
 	}
 	one := ReuseSums{1, share << r.shift, blockBytes << r.shift}
-	i, known := r.at[key]
-	if !known {
+	place := r.find(key)
+	if *place == 0 {
 		r.ages[FirstRead].add(&one)
-		r.at[key] = int32(len(r.blocks))
 		r.blocks = append(r.blocks, reuseBlock{key, now, r.next})
+		*place = int32(len(r.blocks))
 		r.stand(r.next, 1)
 		r.next++
 		for len(r.blocks) >= tierBlocks {
@@ -104,7 +107,7 @@ func (r *reuse) enter(key uint64, now, share int64) {
 		}
 		return
 	}
-	b := &r.blocks[i]
+	b := &r.blocks[*place-1]
 	age := Later
 	switch d := now - b.at; {
 	case d < soonNS:
@@ -121,35 +124,51 @@ func (r *reuse) enter(key uint64, now, share int64) {
 	r.next++
 }
 
-// stand adds to the number of blocks at a place.
-func (r *reuse) stand(slot, n int32) {
-	for i := slot + 1; i <= tierSlots; i += i & -i {
-		r.tree[i] += n
+// find gives the place of a key in the table; it is 0 if the key is not there.
+func (r *reuse) find(key uint64) *int32 {
+	for i := key % tierTable; ; i = (i + 1) % tierTable {
+		if at := r.table[i]; at == 0 || r.blocks[at-1].key == key {
+			return &r.table[i]
+		}
 	}
 }
 
+// stand says that a block stands at a place from now on, or that none does:
+// n is 1 or -1.
+func (r *reuse) stand(slot, n int32) {
+	r.taken[slot/64] ^= 1 << (slot % 64)
+	r.groups[slot/64/16] += n
+}
+
 // rank is how many blocks stand at a place and before it.
-func (r *reuse) rank(slot int32) (n int32) {
-	for i := slot + 1; i > 0; i -= i & -i {
-		n += r.tree[i]
+func (r *reuse) rank(slot int32) int32 {
+	word := slot / 64
+	n := bits.OnesCount64(r.taken[word] << (63 - slot%64))
+	for _, w := range r.taken[word/16*16 : word] {
+		n += bits.OnesCount64(w)
 	}
-	return n
+	for _, g := range r.groups[:word/16] {
+		n += int(g)
+	}
+	return int32(n)
 }
 
 // renumber gives the blocks the first places, in their order.
 func (r *reuse) renumber() {
-	for i := range r.blocks {
-		r.blocks[i].slot = r.rank(r.blocks[i].slot) - 1
+	var before [tierWords]int32
+	n := int32(0)
+	for i, w := range r.taken {
+		before[i] = n
+		n += int32(bits.OnesCount64(w))
 	}
-	r.next = int32(len(r.blocks))
-	clear(r.tree)
-	for i := int32(1); i <= tierSlots; i++ {
-		if i <= r.next {
-			r.tree[i]++
-		}
-		if up := i + i&-i; up <= tierSlots {
-			r.tree[up] += r.tree[i]
-		}
+	for i := range r.blocks {
+		slot := &r.blocks[i].slot
+		word := *slot / 64
+		*slot = before[word] + int32(bits.OnesCount64(r.taken[word]<<(63-*slot%64))) - 1
+	}
+	r.taken, r.groups = [tierWords]uint64{}, [tierGroups]int32{}
+	for r.next = 0; r.next < n; r.next++ {
+		r.stand(r.next, 1)
 	}
 }
 
@@ -159,14 +178,16 @@ func (r *reuse) lower() {
 	kept := r.blocks[:0]
 	for _, b := range r.blocks {
 		if b.key>>(64-r.shift) != 0 {
-			delete(r.at, b.key)
 			r.stand(b.slot, -1)
 			continue
 		}
-		r.at[b.key] = int32(len(kept))
 		kept = append(kept, b)
 	}
 	r.blocks = kept
+	clear(r.table)
+	for i, b := range kept {
+		*r.find(b.key) = int32(i) + 1
+	}
 	r.renumber()
 }
 

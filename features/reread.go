@@ -53,6 +53,8 @@ type rereads struct {
 
 	spareKeys   []uint64 // the memory of the table before it was last rebuilt
 	spareBlocks []sampledBlock
+	keptKeys    []uint64 // what a purge leaves
+	keptBlocks  []sampledBlock
 }
 
 const waitingBlocks = 256
@@ -105,7 +107,8 @@ func (t *rereads) take(old *rereads) {
 		t.spareKeys, t.spareBlocks = old.spareKeys, old.spareBlocks
 	}
 	t.reads = old.reads[:0]
-	old.keys, old.blocks, old.spareKeys, old.spareBlocks, old.reads = nil, nil, nil, nil, nil
+	t.keptKeys, t.keptBlocks = old.keptKeys, old.keptBlocks
+	old.keys, old.blocks, old.spareKeys, old.spareBlocks, old.reads, old.keptKeys, old.keptBlocks = nil, nil, nil, nil, nil, nil, nil
 }
 
 // read takes a read into the table and into the sums of its window, at the
@@ -304,38 +307,27 @@ func (t *rereads) purge(after int64) {
 	blocks := t.blocks[:len(keys)]
 	least, since := uint64(1)<<(64-t.shift)-1, uint64(after)^sign
 	oldest, n := uint64(math.MaxInt64)^sign, uint64(0)
+	if need := len(keys)/2 + 1; cap(t.keptKeys) < need {
+		t.keptKeys, t.keptBlocks = make([]uint64, need), make([]sampledBlock, need)
+	}
+	keptKeys := t.keptKeys[:len(keys)/2+1]
+	keptBlocks := t.keptBlocks[:len(keptKeys)]
 	for i, key := range keys {
 		// Whether a place is taken, and by what is old, is a coin's toss: no branch on it.
-		at := uint64(blocks[i].at) ^ sign
+		b := &blocks[i]
+		at := uint64(b.at) ^ sign
 		_, below := bits.Sub64(key-1, least, 0)
 		_, young := bits.Sub64(since, at, 0)
+		keptKeys[n], keptBlocks[n] = key, *b
 		stays := below & young
 		n += stays
-		keys[i] = key & -stays
 		oldest = min(oldest, at|(stays-1))
 	}
 	t.n, t.oldest = int(n), int64(oldest^sign)
-	// What stood behind a block that is gone moves up. From behind a free place
-	// on, each block finds those before it in their places.
-	mask := uint64(len(keys) - 1)
-	start := uint64(0)
-	for keys[start] != 0 {
-		start++
-	}
-	for _, part := range [2][2]uint64{{start, mask + 1}, {0, start}} {
-		for i := part[0]; i < part[1]; i++ {
-			key := keys[i]
-			if key == 0 || (key^i)&mask == 0 {
-				continue
-			}
-			keys[i] = 0
-			if to := t.free(key); to != i {
-				blocks[to] = blocks[i]
-				keys[to] = key
-			} else {
-				keys[i] = key
-			}
-		}
+	clear(keys)
+	for i, key := range keptKeys[:n] {
+		to := t.free(key)
+		keys[to], blocks[to] = key, keptBlocks[i]
 	}
 }
 
