@@ -292,45 +292,6 @@ func flagLetters() (letters [1 << flagCount]string) {
 	return letters
 }
 
-// EventPresence says, by the index of EventColumnNames, which columns hold
-// anything in the given rows. One that holds nothing in a whole part is absent
-// from it.
-func EventPresence(b *Batch, rows []int32) []bool {
-	has := make([]bool, len(EventColumnNames))
-	for _, always := range []int{0, 5, 8, 11, 13, 16, 17} { // time_ns, op, size_bytes, latency_kind, error, input, source_offset
-		has[always] = true
-	}
-	var ids [5]Name    // a name that is known leaves a bit
-	var numbers uint64 // a bit for each number that is known
-	var flags Flags
-	known := func(v int64, at int) {
-		beyond := uint64(v - Missing) // not 0 if known
-		numbers |= (beyond | -beyond) >> 63 << at
-	}
-	for _, r := range rows {
-		e := &b.Events[r]
-		ids[0] |= e.Host
-		ids[1] |= e.Device
-		ids[2] |= e.Comm
-		ids[3] |= e.File
-		ids[4] |= e.Cgroup
-		flags |= e.Flags
-		known(int64(e.PID), 3)
-		known(e.OffsetBytes, 7)
-		known(e.QueueNS, 9)
-		known(e.LatencyNS, 10)
-		known(int64(e.Depth), 12)
-	}
-	for i, column := range [...]int{1, 2, 4, 14, 15} {
-		has[column] = ids[i] != 0
-	}
-	has[6] = flags != 0
-	for _, column := range [...]int{3, 7, 9, 10, 12} {
-		has[column] = numbers>>column&1 != 0
-	}
-	return has
-}
-
 // Present gives the columns for which has is true; it leaves cols as they are.
 func Present(cols []Column, has []bool) []Column {
 	kept := make([]Column, 0, len(cols))

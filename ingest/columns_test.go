@@ -58,7 +58,7 @@ func TestColumnsRoundTrip(t *testing.T) {
 	for _, s := range b.Names.List() { // the same numbers, so that rows compare
 		names.InternString(s)
 	}
-	events, err := EventsFromColumns(Present(b.EventColumns(rows, "id", nil, nil), EventPresence(b, rows)), &names, nil)
+	events, err := EventsFromColumns(Present(b.EventColumns(rows, "id", nil, nil), presence(b, rows)), &names, nil)
 	for i := range b.Events {
 		b.Events[i].Cgroup = 0
 	}
@@ -88,14 +88,14 @@ func TestColumnsNamesAndPresence(t *testing.T) {
 			t.Errorf("%s: columns %v, presence of %d", what, got, len(has))
 		}
 	}
-	check("events", b.EventColumns(rows, "id", nil, nil), EventColumnNames, EventPresence(b, rows))
+	check("events", b.EventColumns(rows, "id", nil, nil), EventColumnNames, presence(b, rows))
 	check("samples", b.SampleColumns(rows, "id", nil), SampleColumnNames, SamplePresence(b, rows))
 	check("evidence", b.EvidenceColumns(rows, "id", nil), EvidenceColumnNames, EvidencePresence(b, rows))
 
 	bare := &Batch{Events: []Event{NewEvent()}}
 	bare.Events[0].Device = bare.Names.InternString("sda")
 	var got []string
-	for _, c := range Present(bare.EventColumns([]int32{0}, "id", nil, nil), EventPresence(bare, []int32{0})) {
+	for _, c := range Present(bare.EventColumns([]int32{0}, "id", nil, nil), presence(bare, []int32{0})) {
 		got = append(got, c.Name)
 	}
 	if want := "time_ns device op size_bytes latency_kind error input source_offset"; strings.Join(got, " ") != want {
@@ -124,48 +124,11 @@ func TestColumnsErrors(t *testing.T) {
 	check("the validity of 1", when, Column{Name: "pid", Data: []int32{1, 2}, Valid: []bool{true}})
 }
 
-func TestByHostDate(t *testing.T) {
-	b := batch(300, 4)
-	var got []string
-	events, samples, facts := 0, 0, 0
-	for _, p := range b.ByHostDate() {
-		got = append(got, p.Host+"/"+p.Date)
-		events, samples, facts = events+len(p.Events), samples+len(p.Samples), facts+len(p.Evidence)
-		for _, r := range p.Events {
-			if b.Names.String(b.Events[r].Host) != p.Host {
-				t.Fatalf("row %d stands under host %q", r, p.Host)
-			}
-		}
+// presence is Ordered.Presence of any rows.
+func presence(b *Batch, rows []int32) []bool {
+	var all seen
+	for _, r := range rows {
+		all |= seenIn(&b.Events[r])
 	}
-	// 1795996800 is 2026-11-30T00:00:00Z.
-	want := "/2026-11-29 /2026-11-30 h1/2026-11-29 h1/2026-11-30 h2/2026-11-29 h2/2026-11-30"
-	if strings.Join(got, " ") != want || events != 300 || samples != 300 || facts != 300 {
-		t.Errorf("partitions %v with %d, %d, %d rows", got, events, samples, facts)
-	}
-	old := &Batch{Events: []Event{{TimeNS: -1}}}
-	if p := old.ByHostDate(); p[0].Date != "1969-12-31" {
-		t.Errorf("before the epoch: %s", p[0].Date)
-	}
-}
-
-func TestSortEvents(t *testing.T) {
-	b := batch(2000, 8)
-	rows := all(2000)
-	b.SortEvents(rows)
-	if !slices.IsSortedFunc(rows, func(i, j int32) int {
-		x, y := b.Names.String(b.Events[i].Device), b.Names.String(b.Events[j].Device)
-		if c := strings.Compare(x, y); c != 0 {
-			return c
-		}
-		return b.compareEvents(i, j)
-	}) {
-		t.Error("events are not in order")
-	}
-	// Any order of the rows gives the same.
-	other := all(2000)
-	slices.Reverse(other)
-	b.SortEvents(other)
-	if !slices.Equal(rows, other) {
-		t.Error("the order depends on that before")
-	}
+	return all.columns()
 }

@@ -22,6 +22,8 @@ type Batch struct {
 	Names    Names
 	Tally    Tally
 	Rejected []Reject // the first KeptRejects
+
+	sorting sorting
 }
 
 // MaxLatencyNS is the longest that an I/O may take: a day. What is longer is a
@@ -114,5 +116,5 @@ func (b *Batch) Append(o *Batch) {
 
 // Reset empties a batch for reuse; the rows' memory is kept, the names are not.
 func (b *Batch) Reset() {
-	*b = Batch{Events: b.Events[:0], Samples: b.Samples[:0], Evidence: b.Evidence[:0]}
+	*b = Batch{Events: b.Events[:0], Samples: b.Samples[:0], Evidence: b.Evidence[:0], sorting: b.sorting}
 }

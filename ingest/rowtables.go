@@ -33,7 +33,7 @@ func (b *Batch) SampleColumns(rows []int32, input string, dst []Column) []Column
 	return c.made
 }
 
-// SamplePresence is EventPresence for samples.
+// SamplePresence is Ordered.Presence for samples.
 func SamplePresence(b *Batch, rows []int32) []bool {
 	has := make([]bool, len(SampleColumnNames))
 	last := len(has) - 1
@@ -67,7 +67,7 @@ func (b *Batch) EvidenceColumns(rows []int32, input string, dst []Column) []Colu
 	return c.made
 }
 
-// EvidencePresence is EventPresence for evidence.
+// EvidencePresence is Ordered.Presence for evidence.
 func EvidencePresence(b *Batch, rows []int32) []bool {
 	has := []bool{true, false, false, true, false, true, true, true}
 	for _, r := range rows {

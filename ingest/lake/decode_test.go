@@ -209,7 +209,7 @@ func packed(t testing.TB, fields []Field, cols []Column, n int) []byte {
 		t.Fatal(err)
 	}
 	w.begin(&b)
-	err = errors.Join(w.group(cols, n), w.footer())
+	err = errors.Join(w.own.Pack(w.fields, cols), w.group(&w.own), w.footer())
 	if _, end := w.sink.finish(); err != nil || end != nil {
 		t.Fatal(err, end)
 	}

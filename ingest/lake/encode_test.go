@@ -168,7 +168,7 @@ func same(t *testing.T, what string, cols []Column) {
 			t.Fatal(err)
 		}
 		w.begin(&file)
-		err = errors.Join(w.group(cols, n), w.footer())
+		err = errors.Join(w.own.Pack(w.fields, cols), w.group(&w.own), w.footer())
 		if _, end := w.sink.finish(); err != nil || end != nil {
 			t.Fatalf("%s, %s: %v, %v", what, name, err, end)
 		}

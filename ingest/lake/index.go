@@ -17,14 +17,25 @@ import (
 // each as a whole; one with more rows has groups of its own, of at most max.
 // 0 means SharedRows and GroupRows.
 func Cuts(devices []string, shared, max int) []int {
-	shared, max = cmp.Or(shared, SharedRows), cmp.Or(max, GroupRows)
-	var ends []int
-	start := 0 // of the group in hand
+	var runs []int
 	for from := 0; from < len(devices); {
 		to := from + 1
 		for to < len(devices) && devices[to] == devices[from] {
 			to++
 		}
+		runs = append(runs, to-from)
+		from = to
+	}
+	return CutRuns(runs, shared, max)
+}
+
+// CutRuns is Cuts of the numbers of rows of the devices.
+func CutRuns(runs []int, shared, max int) []int {
+	shared, max = cmp.Or(shared, SharedRows), cmp.Or(max, GroupRows)
+	var ends []int
+	start, from := 0, 0 // of the group in hand, of the device in hand
+	for _, rows := range runs {
+		to := from + rows
 		if to-start > shared && from > start {
 			ends = append(ends, from)
 			start = from
@@ -39,8 +50,8 @@ func Cuts(devices []string, shared, max int) []int {
 		}
 		from = to
 	}
-	if start < len(devices) {
-		ends = append(ends, len(devices))
+	if start < from {
+		ends = append(ends, from)
 	}
 	return ends
 }

@@ -27,11 +27,29 @@ type packer struct {
 	strings []string
 	indexes []uint16
 	bitmap  []byte
-	page    []byte
-	zstd    []byte // the page in hand, compressed
+	page    []byte // of what is to be compressed, or thrown away
 	i64     numbers[int64]
 	i32     numbers[int32]
 	texts   texts
+
+	stored []byte // the pages of all columns, one after the other, as they are stored
+}
+
+// packedColumn is a column chunk, encoded.
+type packedColumn struct {
+	dict     extent // of the dictionary's page, if dicts is more than 0
+	dicts    int
+	encoding parquet.Encoding
+	fallback bool // arrow is to list the plain encoding as well
+	pages    []packedPage
+	stats    metadata.EncodedStatistics
+}
+
+// packedPage is where the bytes of a data page lie in packer.stored.
+type packedPage struct {
+	at   extent
+	rows int
+	raw  int // bytes before compression
 }
 
 // pages is what a column chunk is written from. Its nulls are left out: the
@@ -44,10 +62,10 @@ type pages struct {
 	end      func(row int) int                      // where the page that begins there ends
 }
 
-// column writes one column chunk to the pager and gives the bytes of its pages,
-// as they were before squeeze, and its statistics. In a nullable column Valid nil means that all values are
-// there.
-func (p *packer) column(to file.PageWriter, enc Encoding, nullable, squeeze bool, c Column, n int) (written int64, st metadata.EncodedStatistics, err error) {
+// column encodes one column chunk into to, whose memory is used again. In a
+// nullable column Valid nil means that all values are there.
+func (p *packer) column(to *packedColumn, enc Encoding, nullable, squeeze bool, c Column, n int) error {
+	var st metadata.EncodedStatistics
 	nulls := 0
 	for _, v := range c.Valid {
 		nulls += int(1 - bit(v))
@@ -111,8 +129,8 @@ func (p *packer) column(to file.PageWriter, enc Encoding, nullable, squeeze bool
 		pg.encoding = parquet.Encodings.RLEDict
 		pg.values = func(page []byte, from, to int) []byte { return appendIndexes(page, p.indexes[from:to], width) }
 	}
-	written, err = p.write(to, pg, nullable, squeeze, valid, n)
-	return written, st, err
+	to.stats = st
+	return p.write(to, pg, nullable, squeeze, valid, n)
 }
 
 // scattered reports whether values lie so far from each other that their deltas
@@ -124,21 +142,23 @@ func (p *packer) scattered(v []int64) bool {
 }
 
 // write cuts a chunk of n rows into pages.
-func (p *packer) write(to file.PageWriter, pg pages, nullable, squeeze bool, valid []bool, n int) (written int64, err error) {
+func (p *packer) write(to *packedColumn, pg pages, nullable, squeeze bool, valid []bool, n int) error {
+	to.dicts, to.encoding, to.pages = pg.dicts, pg.encoding, to.pages[:0]
 	if pg.dicts > 0 {
+		from := len(p.stored)
+		p.stored = append(p.stored, pg.dict...)
 		p.page = pg.dict[:0]
-		page := file.NewDictionaryPage(memory.NewBufferBytes(pg.dict), int32(pg.dicts), parquet.Encodings.Plain)
-		written, err = to.WriteDictionaryPage(page)
-		page.Release()
-		if err != nil {
-			return written, err
-		}
+		to.dict = extent{from, len(p.stored)}
 	}
 	at := 0 // of the values
 	for row := 0; row < n; {
 		end := pg.end(row)
 		there := end - row
-		page := p.page[:0]
+		from := len(p.stored)
+		page := p.stored
+		if squeeze {
+			from, page = 0, p.page[:0]
+		}
 		if nullable {
 			var bitmap []byte
 			if valid != nil {
@@ -151,27 +171,51 @@ func (p *packer) write(to file.PageWriter, pg pages, nullable, squeeze bool, val
 			page = appendLevels(page, bitmap, end-row)
 		}
 		page = pg.values(page, at, at+there)
-		p.page = page[:0]
-		if len(page) > math.MaxInt32 {
-			return written, fmt.Errorf("a page of %d bytes", len(page))
+		raw := len(page) - from
+		if raw > math.MaxInt32 {
+			return fmt.Errorf("a page of %d bytes", raw)
 		}
-		// The specification has RLE as the encoding of levels that are not there.
-		stored := page
 		if squeeze {
-			p.zstd = compressor().EncodeAll(page, p.zstd[:0])
-			stored = p.zstd
+			from, p.page = len(p.stored), page[:0]
+			page = compressor().EncodeAll(page, p.stored)
 		}
-		data := file.NewDataPageV1(memory.NewBufferBytes(stored), int32(end-row), pg.encoding, parquet.Encodings.RLE, parquet.Encodings.RLE, int32(len(page)))
-		k, err := to.WriteDataPage(data)
-		data.Release()
-		if written += k + int64(len(page)-len(stored)); err != nil {
-			return written, err
-		}
+		p.stored = page
+		to.pages = append(to.pages, packedPage{extent{from, len(page)}, end - row, raw})
 		row, at = end, at+there
 	}
 	// Arrow lists the column's encoding, and the plain one for a fallback.
-	return written, to.Close(pg.dicts > 0, squeeze && pg.encoding == parquet.Encodings.Plain)
+	to.fallback = squeeze && pg.encoding == parquet.Encodings.Plain
+	return nil
 }
+
+// put hands a packed column chunk to the pager and gives the bytes of its
+// pages, as they were before compression.
+func (p *packer) put(to file.PageWriter, c *packedColumn) (written int64, err error) {
+	if c.dicts > 0 {
+		page := file.NewDictionaryPage(memory.NewBufferBytes(c.dict.of(p.stored)), int32(c.dicts), parquet.Encodings.Plain)
+		written, err = to.WriteDictionaryPage(page)
+		page.Release()
+		if err != nil {
+			return written, err
+		}
+	}
+	for _, g := range c.pages {
+		stored := g.at.of(p.stored)
+		// The specification has RLE as the encoding of levels that are not there.
+		data := file.NewDataPageV1(memory.NewBufferBytes(stored), int32(g.rows), c.encoding, parquet.Encodings.RLE, parquet.Encodings.RLE, int32(g.raw))
+		k, err := to.WriteDataPage(data)
+		data.Release()
+		if written += k + int64(g.raw-len(stored)); err != nil {
+			return written, err
+		}
+	}
+	return written, to.Close(c.dicts > 0, c.fallback)
+}
+
+// extent is a part of some bytes.
+type extent struct{ from, to int }
+
+func (e extent) of(b []byte) []byte { return b[e.from:e.to:e.to] }
 
 // plainStrings makes the strings valid UTF-8, in a copy, and ends pages by
 // their bytes.

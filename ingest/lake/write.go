@@ -25,14 +25,13 @@ const (
 // an error it only remembers that error: call Abort.
 type Writer struct {
 	fields []Field
-	encs   []Encoding
 	file   *newFile
 	sink   *sink
 	meta   *metadata.FileMetaDataBuilder
 	pager  file.PageWriter
 	stats  [][]metadata.EncodedStatistics // by row group, column
 	rows   int64
-	pack   packer
+	own    Packed // that Write packs
 	err    error
 	done   bool
 }
@@ -73,7 +72,6 @@ func newWriter(fields []Field, meta map[string]string) (*Writer, error) {
 			return nil, fmt.Errorf("lake: column name %q is empty or stands twice", f.Name)
 		}
 		seen[f.Name] = true
-		w.encs = append(w.encs, e)
 		if e == Delta { // for what a column chunk says of its encodings
 			props = append(props, parquet.WithEncodingFor(f.Name, parquet.Encodings.DeltaBinaryPacked))
 		}
@@ -137,20 +135,28 @@ func node(f Field) (schema.Node, error) {
 // Write adds the columns as one row group: the fields of Create, in their
 // order, of equal length. No rows is no row group.
 func (w *Writer) Write(cols []Column) error {
-	if w.err != nil {
-		return w.err
-	}
-	if w.done {
-		return errors.New("lake: write after the end")
-	}
-	n, err := w.check(cols)
-	if err != nil {
+	if err := w.ready(); err != nil {
 		return err
 	}
-	if n == 0 {
+	if err := w.own.Pack(w.fields, cols); err != nil {
+		return fmt.Errorf("lake: write %s: %w", w.file.path, err)
+	}
+	return w.Append(&w.own)
+}
+
+// Append is Write for columns that were packed elsewhere, such as beside those of
+// other row groups: with the fields of Create.
+func (w *Writer) Append(g *Packed) error {
+	if err := w.ready(); err != nil {
+		return err
+	}
+	if !slices.Equal(w.fields, g.fields) {
+		return fmt.Errorf("lake: write %s: a row group was packed with other fields", w.file.path)
+	}
+	if g.rows == 0 {
 		return nil
 	}
-	w.err = guard(func() error { return w.group(cols, n) })
+	w.err = guard(func() error { return w.group(g) })
 	if w.sink.err != nil {
 		w.err = w.sink.err // the cause of what arrow made of it
 	}
@@ -160,28 +166,36 @@ func (w *Writer) Write(cols []Column) error {
 	return w.err
 }
 
-// group writes a row group of n rows: our pages in arrow's frame.
-func (w *Writer) group(cols []Column, n int) error {
+func (w *Writer) ready() error {
+	if w.err == nil && w.done {
+		return errors.New("lake: write after the end")
+	}
+	return w.err
+}
+
+// group writes a row group: our pages in arrow's frame.
+func (w *Writer) group(g *Packed) error {
 	ordinal := int16(len(w.stats)) // for encrypted files alone
 	group := w.meta.AppendRowGroup()
-	group.SetNumRows(n)
-	stats := make([]metadata.EncodedStatistics, len(cols))
+	group.SetNumRows(g.rows)
+	stats := make([]metadata.EncodedStatistics, len(w.fields))
 	var bytes int64
-	for i, c := range cols {
+	for i := range w.fields {
 		chunk := group.NextColumnChunk()
 		err := w.page(chunk, ordinal, int16(i))
 		if err != nil {
 			return err
 		}
-		var k int64
-		if k, stats[i], err = w.pack.column(w.pager, w.encs[i], w.fields[i].Nullable, w.fields[i].squeezed(w.encs[i]), c, n); err != nil {
-			return fmt.Errorf("column %q: %w", c.Name, err)
+		k, err := g.pack.put(w.pager, &g.cols[i])
+		if err != nil {
+			return fmt.Errorf("column %q: %w", w.fields[i].Name, err)
 		}
+		stats[i] = g.cols[i].stats
 		chunk.SetStats(stats[i])
 		bytes += k
 	}
 	w.stats = append(w.stats, stats)
-	w.rows += int64(n)
+	w.rows += int64(g.rows)
 	return group.Finish(bytes, ordinal)
 }
 
@@ -193,36 +207,6 @@ func (w *Writer) page(chunk *metadata.ColumnChunkMetaDataBuilder, group, column 
 		return err
 	}
 	return w.pager.Reset(w.sink, compress.Codecs.Uncompressed, 0, chunk, group, column, nil, nil)
-}
-
-// check looks at the shape of the columns before arrow sees them.
-func (w *Writer) check(cols []Column) (rows int, err error) {
-	if len(cols) != len(w.fields) {
-		return 0, fmt.Errorf("lake: write %s: %d columns, want %d", w.file.path, len(cols), len(w.fields))
-	}
-	for i, c := range cols {
-		f := w.fields[i]
-		t, n := typeOf(c)
-		switch {
-		case c.Name != f.Name:
-			err = fmt.Errorf("column %d is %q, want %q", i, c.Name, f.Name)
-		case n < 0 || t != f.Type:
-			err = fmt.Errorf("column %q holds %T, want %v", c.Name, c.Data, f.Type)
-		case i > 0 && n != rows:
-			err = fmt.Errorf("column %q has %d rows, the first has %d", c.Name, n, rows)
-		case c.Valid != nil && len(c.Valid) != n:
-			err = fmt.Errorf("column %q has %d rows and %d validities", c.Name, n, len(c.Valid))
-		case !f.Nullable && slices.Contains(c.Valid, false):
-			err = fmt.Errorf("column %q has a null but is not nullable", c.Name)
-		case n > maxGroupRows:
-			err = fmt.Errorf("a row group of %d rows, at most %d", n, maxGroupRows)
-		}
-		if err != nil {
-			return 0, fmt.Errorf("lake: write %s: %w", w.file.path, err)
-		}
-		rows = n
-	}
-	return rows, nil
 }
 
 // Close writes the footer, syncs the file and gives it its name. The Part's

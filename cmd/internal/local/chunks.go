@@ -19,7 +19,8 @@ type chunkWriter struct {
 	parts   []lake.Part
 	staged  []string // paths of those that wait to take another's place
 	rejects []ingest.Reject
-	cols    []ingest.Column
+	workers int // that pack row groups at once
+	packing packing
 	ticks   int64 // histograms of latencies
 
 	checkpoint *lake.CheckpointFile // where the reading of the input goes on
@@ -33,94 +34,110 @@ func (w *chunkWriter) write(c *ingest.Chunk) error {
 		c.Names.Rename(func(old string) string { return cmp.Or(w.names[old], old) })
 	}
 	shortHosts(c.Batch)
-	for _, p := range c.ByHostDate() {
-		if rows := p.Events; len(rows) > 0 {
-			has := ingest.EventPresence(c.Batch, rows) // while they stand as they came
-			c.SortEvents(rows)
-			err := w.part("events", c, p, rows, func(rows []int32) []ingest.Column {
-				w.cols = c.EventColumns(rows, c.ID, has, w.cols)
-				return ingest.Present(w.cols, has)
-			}, func(i int32) ingest.Name { return c.Events[i].Device })
-			if err != nil {
-				return err
-			}
+	var drafts []draft
+	add := func(table string, p *ingest.Partition, ends []int, columns func(from, to int, h *hand) []ingest.Column) {
+		name := lake.PartName{Table: table, Date: p.Date, Host: p.Host, Input: c.ID, Chunk: int(c.Number)}.Path()
+		if w.only == nil || w.only[name] {
+			drafts = append(drafts, draft{name, ends, columns})
+		}
+	}
+	for _, p := range c.ByHostDate(w.workers) {
+		if p.Events.Len() > 0 {
+			has := p.Events.Presence()
+			add(lake.Events, &p, lake.CutRuns(p.Events.Runs(), 0, 0), func(from, to int, h *hand) []ingest.Column {
+				h.rows = p.Events.Rows(from, to, h.rows)
+				h.cols = c.EventColumns(h.rows, c.ID, has, h.cols)
+				return ingest.Present(h.cols, has)
+			})
 		}
 		if rows := p.Samples; len(rows) > 0 {
 			c.SortSamples(rows)
 			has := ingest.SamplePresence(c.Batch, rows)
-			err := w.part("samples", c, p, rows, func(rows []int32) []ingest.Column {
-				return ingest.Present(c.SampleColumns(rows, c.ID, nil), has)
-			}, func(i int32) ingest.Name { return c.Samples[i].Device })
-			if err != nil {
-				return err
-			}
+			add(lake.Samples, &p, cuts(rows, c, func(i int32) ingest.Name { return c.Samples[i].Device }), func(from, to int, _ *hand) []ingest.Column {
+				return ingest.Present(c.SampleColumns(rows[from:to], c.ID, nil), has)
+			})
 		}
 		if rows := p.Evidence; len(rows) > 0 {
 			c.SortEvidence(rows)
 			w.ticks += histogramsOf(c.Batch, rows)
 			has := ingest.EvidencePresence(c.Batch, rows)
-			err := w.part("evidence", c, p, rows, func(rows []int32) []ingest.Column {
-				return ingest.Present(c.EvidenceColumns(rows, c.ID, nil), has)
-			}, func(i int32) ingest.Name { return c.Batch.Evidence[i].Device })
-			if err != nil {
-				return err
-			}
+			add(lake.Evidence, &p, cuts(rows, c, func(i int32) ingest.Name { return c.Batch.Evidence[i].Device }), func(from, to int, _ *hand) []ingest.Column {
+				return ingest.Present(c.EvidenceColumns(rows[from:to], c.ID, nil), has)
+			})
 		}
 	}
-	return nil
+	return w.store(drafts)
 }
 
-// part writes one partition's rows of a chunk, row group by row group.
-func (w *chunkWriter) part(table string, c *ingest.Chunk, p ingest.Partition, rows []int32, columns func([]int32) []ingest.Column, device func(int32) ingest.Name) error {
-	name := lake.PartName{Table: table, Date: p.Date, Host: p.Host, Input: c.ID, Chunk: int(c.Number)}.Path()
-	if w.only != nil && !w.only[name] {
-		return nil
-	}
+// cuts says where to cut rows into row groups.
+func cuts(rows []int32, c *ingest.Chunk, device func(int32) ingest.Name) []int {
 	devices := make([]string, len(rows))
 	for i, r := range rows {
 		devices[i] = c.Names.String(device(r))
 	}
-	path := filepath.Join(w.lake, filepath.FromSlash(name))
-	_, waits := w.live[name]
-	if waits {
-		path = lake.StagedPath(path)
+	return lake.Cuts(devices, 0, 0)
+}
+
+// store writes the parts of a chunk, row group by row group.
+func (w *chunkWriter) store(drafts []draft) error {
+	var pieces []piece
+	for i, d := range drafts {
+		from := 0
+		for _, to := range d.ends {
+			pieces = append(pieces, piece{i, from, to})
+			from = to
+		}
 	}
 	var file *lake.Writer
-	from := 0
-	for _, to := range lake.Cuts(devices, 0, 0) {
-		cols := columns(rows[from:to])
+	err := w.packing.inOrder(len(pieces), w.workers, func(i int, h *hand, to *lake.Packed) error {
+		p := pieces[i]
+		cols := drafts[p.draft].columns(p.from, p.to, h)
+		return to.Pack(nullable(lake.Fields(cols)), cols)
+	}, func(i int, g *lake.Packed) (err error) {
+		d := &drafts[pieces[i].draft]
 		if file == nil {
-			var err error
-			if file, err = lake.Create(path, nullable(lake.Fields(cols)), nil); err != nil {
+			if file, err = lake.Create(w.path(d.name), g.Fields(), nil); err != nil {
 				return err
 			}
 		}
-		if err := file.Write(cols); err != nil {
-			file.Abort()
+		if err := file.Append(g); err != nil {
 			return err
 		}
-		from = to
+		if pieces[i].to < d.ends[len(d.ends)-1] {
+			return nil
+		}
+		part, err := file.Close()
+		if err != nil {
+			return err
+		}
+		file = nil
+		part.Path = d.name
+		w.parts = append(w.parts, part)
+		if _, waits := w.live[d.name]; waits {
+			w.staged = append(w.staged, d.name)
+		}
+		return nil
+	})
+	if file != nil {
+		file.Abort()
 	}
-	part, err := file.Close()
-	if err != nil {
-		return err
+	return err
+}
+
+// path is where the file of a part is written: beside the one whose place it
+// takes, if there is one.
+func (w *chunkWriter) path(name string) string {
+	path := filepath.Join(w.lake, filepath.FromSlash(name))
+	if _, waits := w.live[name]; waits {
+		path = lake.StagedPath(path)
 	}
-	part.Path = name
-	w.parts = append(w.parts, part)
-	if waits {
-		w.staged = append(w.staged, name)
-	}
-	return nil
+	return path
 }
 
 // discard removes what was written: the lake has it already.
 func (w *chunkWriter) discard() error {
 	for _, p := range w.parts {
-		path := filepath.Join(w.lake, filepath.FromSlash(p.Path))
-		if _, waits := w.live[p.Path]; waits {
-			path = lake.StagedPath(path)
-		}
-		if err := os.Remove(path); err != nil {
+		if err := os.Remove(w.path(p.Path)); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package local
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"github.com/iopathy/iopathy/ingest"
@@ -19,6 +20,9 @@ const keptOfHost = 48
 // shortHosts gives hosts whose folder no file system could hold a shorter
 // name: the first of it, and a hash by which two stay two.
 func shortHosts(b *ingest.Batch) {
+	if !slices.ContainsFunc(b.Names.List(), func(s string) bool { return len(s) > longestHost/3 }) {
+		return
+	}
 	long := map[string]string{}
 	see := func(n ingest.Name) {
 		if s := b.Names.String(n); len(s) > longestHost/3 && long[s] == "" && len(lake.Partition("host", s)) > longestHost {

@@ -205,11 +205,13 @@ func (j *Job) read(ctx context.Context, lock *lake.Lock, inputs []ingest.Input, 
 	for i := range inputs {
 		g.Go(func() error {
 			in := inputs[i]
+			workers := 1 // beside those of other inputs
 			if in.Size >= largeInput || once(in) {
 				large.Lock()
 				defer large.Unlock()
+				workers = j.workers()
 			}
-			w := &chunkWriter{lake: j.Lake, names: beside.names[filepath.Dir(in.Path)], below: beside.below[filepath.Dir(in.Path)], live: live[claims[i].id], only: mend.only(&claims[i])}
+			w := &chunkWriter{lake: j.Lake, workers: workers, names: beside.names[filepath.Dir(in.Path)], below: beside.below[filepath.Dir(in.Path)], live: live[claims[i].id], only: mend.only(&claims[i])}
 			if err := j.byMtime(gctx, &in); err != nil {
 				return err
 			}
@@ -226,7 +228,7 @@ func (j *Job) read(ctx context.Context, lock *lake.Lock, inputs []ingest.Input, 
 			if err := w.keep(lock, &rep, &claims[i]); err != nil {
 				return err
 			}
-			w.cols = nil
+			w.packing = packing{}
 			out.Reports[i], writers[i] = rep, w
 			j.progress("ingest", done.Add(1), int64(len(inputs)))
 			return nil
