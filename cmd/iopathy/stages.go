@@ -76,14 +76,14 @@ func (a *app) featuresCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			windows, ticks, err := a.job(dir).Features(cmd.Context(), nil)
+			windows, ticks, err := a.job(dir).MakeFeatures(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if a.json() {
-				return a.print(map[string]any{"windows": len(windows), "ticks": ticks})
+				return a.print(map[string]any{"windows": windows, "ticks": ticks})
 			}
-			_, err = fmt.Fprintf(a.stdout, "%d windows, %d ticks\n", len(windows), ticks)
+			_, err = fmt.Fprintf(a.stdout, "%d windows, %d ticks\n", windows, ticks)
 			return err
 		},
 	}

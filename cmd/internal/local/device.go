@@ -48,7 +48,8 @@ type deviceTask struct {
 type deviceResult struct {
 	key     features.Key
 	cell    cell
-	windows []features.Window
+	windows []features.Window      // until they are written
+	bytes   []windowBytes          // of these
 	sources *reports.DeviceSources // where there is something to tell of them
 	profile features.DeviceProfile
 }

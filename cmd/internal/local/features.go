@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,14 +29,44 @@ import (
 // time; ticks is their number. Diagnose, StoreDiagnosis and Write then concern
 // them.
 func (j *Job) Features(ctx context.Context, inputs []string) (windows []features.Window, ticks int64, err error) {
-	return j.features(ctx, inputs, false)
+	manifests, err := j.features(ctx, inputs, false)
+	if err != nil {
+		return nil, 0, err
+	}
+	_, ticks = j.count(manifests)
+	windows, err = j.windowsOfCells(manifests, j.cells)
+	return windows, ticks, err
+}
+
+// MakeFeatures is Features of all that the lake holds, for one who wants no more than
+// the numbers of windows and ticks.
+func (j *Job) MakeFeatures(ctx context.Context) (windows, ticks int64, err error) {
+	manifests, err := j.features(ctx, nil, false)
+	if err != nil {
+		return 0, 0, err
+	}
+	windows, ticks = j.count(manifests)
+	return windows, ticks, nil
+}
+
+// count counts the windows and ticks of the cells that the job speaks of.
+func (j *Job) count(manifests []lake.Manifest) (windows, ticks int64) {
+	of := func(table string) (n int64) {
+		for _, p := range lake.Parts(manifests, table) {
+			if c, err := cellOf(p); err == nil && j.cells[c] {
+				n += p.Rows
+			}
+		}
+		return n
+	}
+	return of(lake.Windows), of(lake.Ticks)
 }
 
 // FeaturesAnew is Features of all days and hosts whose rows are others than when
 // their windows were made, and of no others: not of those whose windows were
 // made with another length or tick. It gives their dates.
 func (j *Job) FeaturesAnew(ctx context.Context) (dates []string, err error) {
-	if _, _, err := j.features(ctx, nil, true); err != nil {
+	if _, err := j.features(ctx, nil, true); err != nil {
 		return nil, err
 	}
 	for c := range j.cells {
@@ -47,19 +76,21 @@ func (j *Job) FeaturesAnew(ctx context.Context) (dates []string, err error) {
 	return slices.Compact(dates), nil
 }
 
-func (j *Job) features(ctx context.Context, inputs []string, anew bool) (windows []features.Window, ticks int64, err error) {
+// features makes what is to be made, says by concern of which cells, and gives
+// the manifests as they then are.
+func (j *Job) features(ctx context.Context, inputs []string, anew bool) ([]lake.Manifest, error) {
 	lock, err := lake.NewLock(j.Lake)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer lock.Close()
 	manifests, err := lake.Manifests(j.Lake)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	stock, err := newStock(manifests)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	set := map[string]bool{}
 	for _, in := range inputs {
@@ -76,7 +107,7 @@ func (j *Job) features(ctx context.Context, inputs []string, anew bool) (windows
 	}
 	feeds, records, err := j.stale(stock, look)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if anew {
 		feeds = slices.DeleteFunc(feeds, func(f *feed) bool {
@@ -94,9 +125,8 @@ func (j *Job) features(ctx context.Context, inputs []string, anew bool) (windows
 	}
 	keep := newKeeping(j, manifests)
 	defer keep.drop()
-	made, err := j.foldCells(ctx, manifests, stock, feeds, records, keep)
-	if err != nil {
-		return nil, 0, err
+	if err := j.foldCells(ctx, manifests, stock, feeds, records, keep); err != nil {
+		return nil, err
 	}
 	// A day beside them is judged again only if it is another than before.
 	for c := range records {
@@ -110,28 +140,18 @@ func (j *Job) features(ctx context.Context, inputs []string, anew bool) (windows
 	}
 	if len(replaced) > 0 {
 		if manifests, err = keep.store(lock, replaced, lake.Windows, lake.Ticks, lake.Profiles); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 	}
 	j.concern(stock, concerned)
-	windows, err = j.together(manifests, concerned, made)
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, p := range lake.Parts(manifests, lake.Ticks) {
-		if c, err := cellOf(p); err == nil && concerned[c] {
-			ticks += p.Rows
-		}
-	}
-	return windows, ticks, nil
+	return manifests, nil
 }
 
-// foldCells folds the rows of cells, and writes their windows and ticks. The
-// windows come by host, device and time.
-func (j *Job) foldCells(ctx context.Context, manifests []lake.Manifest, s *stock, feeds []*feed, records map[cell]lake.Cell, keep *keeping) ([]features.Window, error) {
+// foldCells folds the rows of cells, and writes their windows, ticks and profiles.
+func (j *Job) foldCells(ctx context.Context, manifests []lake.Manifest, s *stock, feeds []*feed, records map[cell]lake.Cell, keep *keeping) error {
 	hosts, err := j.hosts(manifests, s, feeds)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var results []*deviceResult
 	writer := newTickWriter(j.Lake, keep)
@@ -173,6 +193,7 @@ func (j *Job) foldCells(ctx context.Context, manifests []lake.Manifest, s *stock
 				if left.Add(-1) == 0 {
 					j.progress("features", done.Add(1), int64(len(hosts)))
 				}
+				lane.res = res
 				return lane.close()
 			})
 		}
@@ -180,30 +201,12 @@ func (j *Job) foldCells(ctx context.Context, manifests []lake.Manifest, s *stock
 	}
 	if err := g.Wait(); err != nil {
 		writer.abort()
-		return nil, err
+		return err
 	}
 	if err := writer.close(); err != nil {
-		return nil, err
+		return err
 	}
-	if err := tell(results, records); err != nil {
-		return nil, err
-	}
-	slices.SortStableFunc(results, func(a, b *deviceResult) int {
-		return cmp.Or(strings.Compare(a.key.Host, b.key.Host), strings.Compare(a.key.Device, b.key.Device), strings.Compare(a.cell.date, b.cell.date))
-	})
-	count := 0
-	for _, r := range results {
-		count += len(r.windows)
-	}
-	windows := make([]features.Window, 0, count)
-	for _, r := range results {
-		windows = append(windows, r.windows...)
-		r.windows = nil
-	}
-	if err := keep.profiles(results); err != nil {
-		return nil, err
-	}
-	return windows, keep.windows(windows)
+	return tell(results, records)
 }
 
 // tell puts what is to be told of the devices into the records of their cells.

@@ -129,20 +129,6 @@ func (k *keeping) store(lock *lake.Lock, cells []lake.Cell, tables ...string) ([
 	return lake.Manifests(k.j.Lake)
 }
 
-// windows writes windows, a part a date and host, with few of them laid out as
-// columns at a time.
-func (k *keeping) windows(windows []features.Window) error {
-	for _, c := range byCell(len(windows), func(i int) (string, int64) { return windows[i].Host, windows[i].StartNS }) {
-		name := lake.PartName{Table: lake.Windows, Date: c.date, Host: c.host, Input: "windows"}.Path()
-		p, err := writeWindows(k.path(name), windows, c.rows)
-		if err != nil {
-			return err
-		}
-		k.add(name, p)
-	}
-	return nil
-}
-
 // cellRows are the numbers of some rows of a cell.
 type cellRows struct {
 	cell
@@ -183,29 +169,11 @@ func (j *Job) concern(s *stock, cells map[cell]bool) {
 	j.inputs = append([]string{}, sortedKeys(in)...)
 }
 
-// together gives the windows of the cells: those that were made, with those
-// that stand in the lake.
-func (j *Job) together(manifests []lake.Manifest, cells map[cell]bool, made []features.Window) ([]features.Window, error) {
-	fresh := map[cell]bool{}
-	own := map[string]map[string]cell{} // by host and date: one a row would be slow
-	find := func(w *features.Window) cell {
-		date := lake.Date(w.StartNS)
-		if own[w.Host] == nil {
-			own[w.Host] = map[string]cell{}
-		}
-		c, ok := own[w.Host][date]
-		if !ok {
-			c = cell{w.Host, date}
-			own[w.Host][date] = c
-			fresh[c] = true
-		}
-		return c
-	}
-	made = slices.DeleteFunc(made, func(w features.Window) bool { return !cells[find(&w)] })
-	n := len(made)
-	all, err := j.readWindows(manifests, made, func(c cell) bool { return cells[c] && !fresh[c] })
-	if err != nil || len(all) == n {
-		return all, err
+// windowsOfCells reads the windows of cells, by host, device and time.
+func (j *Job) windowsOfCells(manifests []lake.Manifest, cells map[cell]bool) ([]features.Window, error) {
+	all, err := j.readWindows(manifests, func(c cell) bool { return cells[c] })
+	if err != nil {
+		return nil, err
 	}
 	sortWindows(all)
 	return all, nil
@@ -217,16 +185,22 @@ func sortWindows(all []features.Window) {
 	})
 }
 
-// readWindows adds the windows of the cells for which use is true.
-func (j *Job) readWindows(manifests []lake.Manifest, all []features.Window, use func(cell) bool) ([]features.Window, error) {
+// readWindows reads the windows of the cells for which use is true.
+func (j *Job) readWindows(manifests []lake.Manifest, use func(cell) bool) ([]features.Window, error) {
+	var parts []lake.Part
+	rows := int64(0)
 	for _, p := range lake.Parts(manifests, lake.Windows) {
 		c, err := cellOf(p)
 		if err != nil {
 			return nil, err
 		}
-		if !use(c) {
-			continue
+		if use(c) {
+			parts = append(parts, p)
+			rows += p.Rows
 		}
+	}
+	all := make([]features.Window, 0, rows) // to grow it would take as much again
+	for _, p := range parts {
 		r, err := lake.Open(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), nil)
 		if err != nil {
 			return nil, err
@@ -272,7 +246,7 @@ func (j *Job) WindowsBetween(first, last string) ([]features.Window, error) {
 		}
 	}
 	j.concern(s, cells)
-	all, err := j.readWindows(manifests, nil, func(c cell) bool { return cells[c] || c.host == "" && c.date >= first && c.date <= last })
+	all, err := j.readWindows(manifests, func(c cell) bool { return cells[c] || c.host == "" && c.date >= first && c.date <= last })
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,7 @@ package local
 import (
 	"errors"
 	"io"
-	"maps"
 	"path/filepath"
-	"slices"
 
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest/lake"
@@ -13,47 +11,6 @@ import (
 
 // profileDevices is how many devices are laid out as columns at a time.
 const profileDevices = 256
-
-// profiles writes the profiles of the devices, a part a date and host.
-func (k *keeping) profiles(results []*deviceResult) error {
-	byCell := map[cell][]*deviceResult{}
-	for _, r := range results {
-		byCell[r.cell] = append(byCell[r.cell], r)
-	}
-	for _, c := range slices.SortedFunc(maps.Keys(byCell), compareCells) {
-		name := lake.PartName{Table: lake.Profiles, Date: c.date, Host: c.host, Input: "profiles"}.Path()
-		p, err := writeProfiles(k.path(name), byCell[c])
-		if err != nil {
-			return err
-		}
-		k.add(name, p)
-	}
-	return nil
-}
-
-func writeProfiles(path string, results []*deviceResult) (lake.Part, error) {
-	w, err := lake.Create(path, lake.Fields(features.ProfileColumns(nil)), nil)
-	if err != nil {
-		return lake.Part{}, err
-	}
-	for some := range slices.Chunk(results, profileDevices) {
-		var profiles []features.DeviceProfile
-		rows := 0
-		for _, r := range some {
-			profiles = append(profiles, r.profile)
-			rows += len(r.profile.Rows)
-			r.profile = features.DeviceProfile{}
-		}
-		if rows == 0 {
-			continue
-		}
-		if err := w.Write(features.ProfileColumns(profiles)); err != nil {
-			w.Abort()
-			return lake.Part{}, err
-		}
-	}
-	return w.Close()
-}
 
 // profiles reads the profiles of the devices that are wanted, over the days
 // that the job speaks of. A lake of an earlier version has none.

@@ -189,7 +189,7 @@ func TestRunATogether(t *testing.T) {
 				t.Errorf("a window of %s/loop0 at %d", w.Host, w.StartNS)
 			}
 			requests += w.Requests
-			bytes += int64(windowBytes(w) + 0.5)
+			bytes += int64(bytesOf(w) + 0.5)
 		}
 		const n, volume = 1513 + 1176 + 94, 18726912 + 26691584 // reads, writes, flushes: SOURCES.md
 		if requests != n || !near(bytes, volume, 10) {

@@ -222,14 +222,14 @@ func equals(results []*deviceResult) []reports.DeviceSources {
 	byHost := map[string][]total{}
 	for _, r := range results {
 		sum, windows := 0.0, 0
-		for i := range r.windows {
-			if n := windowBytes(&r.windows[i]); n > 0 {
-				sum += n
+		for _, w := range r.bytes {
+			if w.bytes > 0 {
+				sum += w.bytes
 				windows++
 			}
 		}
 		if sum >= equalBytes && windows >= equalWindows {
-			byHost[r.windows[0].Host] = append(byHost[r.windows[0].Host], total{r, sum})
+			byHost[r.key.Host] = append(byHost[r.key.Host], total{r, sum})
 		}
 	}
 	var out []reports.DeviceSources
@@ -241,10 +241,10 @@ func equals(results []*deviceResult) []reports.DeviceSources {
 				if b.sum > a.sum*(1+equalShare) {
 					break
 				}
-				if !sameBytes(a.res.windows, b.res.windows, a.sum) {
+				if !sameBytes(a.res.bytes, b.res.bytes, a.sum) {
 					continue
 				}
-				one, other := a.res.windows[0].Device, b.res.windows[0].Device
+				one, other := a.res.key.Device, b.res.key.Device
 				if one > other {
 					one, other = other, one
 				}
@@ -256,7 +256,13 @@ func equals(results []*deviceResult) []reports.DeviceSources {
 	return out
 }
 
-func windowBytes(w *features.Window) float64 {
+// windowBytes is what went through a device in a window.
+type windowBytes struct {
+	startNS int64
+	bytes   float64
+}
+
+func bytesOf(w *features.Window) float64 {
 	n := w.Context[features.CtxBytesPerS] * float64(w.CoveredTicks) * float64(w.TickNS) / 1e9
 	if math.IsNaN(n) {
 		return 0
@@ -265,18 +271,18 @@ func windowBytes(w *features.Window) float64 {
 }
 
 // sameBytes compares two courses of windows, both by time.
-func sameBytes(a, b []features.Window, sum float64) bool {
+func sameBytes(a, b []windowBytes, sum float64) bool {
 	differ := 0.0
 	for len(a) > 0 || len(b) > 0 {
 		switch {
-		case len(b) == 0 || len(a) > 0 && a[0].StartNS < b[0].StartNS:
-			differ += windowBytes(&a[0])
+		case len(b) == 0 || len(a) > 0 && a[0].startNS < b[0].startNS:
+			differ += a[0].bytes
 			a = a[1:]
-		case len(a) == 0 || b[0].StartNS < a[0].StartNS:
-			differ += windowBytes(&b[0])
+		case len(a) == 0 || b[0].startNS < a[0].startNS:
+			differ += b[0].bytes
 			b = b[1:]
 		default:
-			differ += math.Abs(windowBytes(&a[0]) - windowBytes(&b[0]))
+			differ += math.Abs(a[0].bytes - b[0].bytes)
 			a, b = a[1:], b[1:]
 		}
 	}

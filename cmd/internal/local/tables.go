@@ -88,26 +88,6 @@ func cut(cols []lake.Column, from, to int) []lake.Column {
 // windowRows is the most windows of a row group: each has a hundred columns.
 const windowRows = 4 << 10
 
-// writeWindows writes some of the windows as one file.
-func writeWindows(path string, windows []features.Window, which []int32) (lake.Part, error) {
-	w, err := lake.Create(path, lake.Fields(features.WindowColumns(nil)), nil)
-	if err != nil {
-		return lake.Part{}, err
-	}
-	var group []features.Window
-	for some := range slices.Chunk(which, windowRows) {
-		group = group[:0]
-		for _, i := range some {
-			group = append(group, windows[i])
-		}
-		if err := w.Write(features.WindowColumns(group)); err != nil {
-			w.Abort()
-			return lake.Part{}, err
-		}
-	}
-	return w.Close()
-}
-
 func appendWindows(all []features.Window, r *lake.Reader) ([]features.Window, error) {
 	err := eachWindow(r, func(w *features.Window) { all = append(all, *w) })
 	return all, err

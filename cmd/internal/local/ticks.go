@@ -19,7 +19,7 @@ const (
 	largeTicks = 32 << 10  // from which on a device that must wait goes on to a file
 )
 
-// tickWriter stores ticks, a part a host and date. Devices come from several
+// tickWriter stores ticks, windows and profiles, a part of each a host and date. Devices come from several
 // workers and are written in the order of their numbers, so that the files'
 // bytes don't depend on who was first. The one whose turn it is writes as it
 // goes. Another keeps its ticks in memory, as long as there is room for them;
@@ -30,16 +30,18 @@ type tickWriter struct {
 	lake string
 	keep *keeping
 
-	mu    sync.Mutex
-	turns sync.Cond
-	next  int // whose turn it is
-	lanes map[int]*tickLane
-	held  int // ticks that wait in memory
-	free  [][]features.Tick
-	cell  cell // in hand
-	part  *tickPart
-	spare *tickPart // one that is closed; its memory is used again
-	err   error
+	mu       sync.Mutex
+	turns    sync.Cond
+	next     int // whose turn it is
+	lanes    map[int]*tickLane
+	held     int // ticks that wait in memory
+	free     [][]features.Tick
+	cell     cell // in hand
+	windows  windowPart
+	profiles profilePart
+	part     *tickPart
+	spare    *tickPart // one that is closed; its memory is used again
+	err      error
 }
 
 // tickLane is the ticks of one device.
@@ -49,6 +51,7 @@ type tickLane struct {
 	key    features.Key
 	cell   cell
 	hand   []features.Tick
+	res    *deviceResult // nil: its ticks are all
 
 	// Under the lock of to.
 	waiting [][]features.Tick
@@ -66,7 +69,7 @@ type tickPart struct {
 }
 
 func newTickWriter(dir string, keep *keeping) *tickWriter {
-	t := &tickWriter{lake: dir, keep: keep, lanes: map[int]*tickLane{}}
+	t := &tickWriter{lake: dir, keep: keep, lanes: map[int]*tickLane{}, windows: windowPart{keep: keep}, profiles: profilePart{keep: keep}}
 	t.turns.L = &t.mu
 	return t
 }
@@ -98,6 +101,9 @@ func (l *tickLane) close() error {
 	l.done = true
 	for l := t.lanes[t.next]; l != nil && l.done && t.err == nil; l = t.lanes[t.next] {
 		t.drain(l)
+		if t.err == nil {
+			t.fail(t.finish(l))
+		}
 		delete(t.lanes, t.next)
 		t.next++
 	}
@@ -209,11 +215,8 @@ const dayNS = 24 * 60 * 60 * int64(1e9)
 
 // write stores ticks of a device, whose turn it is.
 func (t *tickWriter) write(l *tickLane, rows []features.Tick) {
-	if l.cell != t.cell {
-		if t.fail(t.closeCell()); t.err != nil {
-			return
-		}
-		t.cell = l.cell
+	if t.fail(t.enter(l.cell)); t.err != nil {
+		return
 	}
 	if t.part == nil {
 		if t.part = t.spare; t.part == nil {
@@ -251,8 +254,12 @@ func (t *tickWriter) flush(p *tickPart) error {
 	return p.w.Write(cols)
 }
 
-// closeCell ends the part of the cell in hand.
+// closeCell ends the parts of the cell in hand.
 func (t *tickWriter) closeCell() error {
+	return errors.Join(t.closeTicks(), t.windows.close(), t.profiles.close())
+}
+
+func (t *tickWriter) closeTicks() error {
 	p := t.part
 	if p == nil {
 		return nil
@@ -286,6 +293,11 @@ func (t *tickWriter) abort() {
 	t.fail(errors.New("features: given up"))
 	if t.part != nil && t.part.w != nil {
 		t.part.w.Abort()
+	}
+	for _, w := range []*lake.Writer{t.windows.w, t.profiles.w} {
+		if w != nil {
+			w.Abort()
+		}
 	}
 	for _, l := range t.lanes {
 		if l.spill != nil {

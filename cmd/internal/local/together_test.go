@@ -247,7 +247,7 @@ func TestTogether(t *testing.T) {
 				t.Errorf("%s: a window of %s/%s at %d", what, windows[i].Host, windows[i].Device, windows[i].StartNS)
 			}
 			n += windows[i].Requests
-			read += int64(windowBytes(&windows[i]) + 0.5)
+			read += int64(bytesOf(&windows[i]) + 0.5)
 		}
 		for i := range all {
 			w += all[i].sectors * 512
