@@ -72,14 +72,7 @@ const alignedBelow = 0.125
 // matter.
 func NewFleet(windows []features.Window, diagnoses []cluster.Diagnosis, s Scale, o FleetOptions) *Fleet {
 	f := &Fleet{Merged: 1}
-	order := make([]int32, len(windows))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	byKey := func(a, b int32) int { return compareWindows(&windows[a], &windows[b]) }
-	if !slices.IsSortedFunc(order, byKey) {
-		slices.SortStableFunc(order, byKey)
-	}
+	order := inOrder(windows)
 	f.rows(windows, diagnoses, order, o)
 	if len(f.Devices) == 0 {
 		return f
@@ -96,8 +89,11 @@ func NewFleet(windows []features.Window, diagnoses []cluster.Diagnosis, s Scale,
 		f.Window[i] = -1
 	}
 	f.pathologies(diagnoses)
-	for _, w := range order {
-		row, ok := index[windows[w].Key]
+	row, ok := 0, false
+	for n, w := range order {
+		if n == 0 || windows[w].Key != windows[order[n-1]].Key {
+			row, ok = index[windows[w].Key]
+		}
 		if !ok {
 			continue
 		}
@@ -109,6 +105,40 @@ func NewFleet(windows []features.Window, diagnoses []cluster.Diagnosis, s Scale,
 	}
 	f.normals(diagnoses)
 	return f
+}
+
+// inOrder gives the windows' indices by device, then time. Windows mostly come
+// so device by device, and then only their runs need be put in order.
+func inOrder(windows []features.Window) []int32 {
+	type run struct{ from, to int }
+	var runs []run
+	straight := true
+	for i := 0; i < len(windows) && straight; {
+		r := run{i, i + 1}
+		for r.to < len(windows) && windows[r.to].Key == windows[i].Key {
+			straight = straight && windows[r.to-1].StartNS <= windows[r.to].StartNS
+			r.to++
+		}
+		runs, i = append(runs, r), r.to
+	}
+	order := make([]int32, 0, len(windows))
+	if straight {
+		slices.SortStableFunc(runs, func(a, b run) int { return compareWindows(&windows[a.from], &windows[b.from]) })
+		for i, r := range runs {
+			straight = straight && (i == 0 || windows[runs[i-1].from].Key != windows[r.from].Key)
+			for w := r.from; w < r.to; w++ {
+				order = append(order, int32(w))
+			}
+		}
+	}
+	if !straight {
+		order = order[:0]
+		for i := range windows {
+			order = append(order, int32(i))
+		}
+		slices.SortStableFunc(order, func(a, b int32) int { return compareWindows(&windows[a], &windows[b]) })
+	}
+	return order
 }
 
 func compareWindows(a, b *features.Window) int {
@@ -148,9 +178,12 @@ func (f *Fleet) rows(windows []features.Window, diagnoses []cluster.Diagnosis, o
 // grid fixes origin, step and size.
 func (f *Fleet) grid(windows []features.Window, index map[features.Key]int, o FleetOptions) {
 	step, first, last, longest, filled := int64(math.MaxInt64), int64(math.MaxInt64), int64(math.MinInt64), int64(0), int64(0)
+	row, ok := 0, false
 	for i := range windows {
 		w := &windows[i]
-		row, ok := index[w.Key]
+		if i == 0 || w.Key != windows[i-1].Key {
+			row, ok = index[w.Key]
+		}
 		if !ok {
 			continue
 		}
@@ -189,10 +222,10 @@ func (f *Fleet) column(row int, ns int64) int {
 }
 
 func (f *Fleet) pathologies(diagnoses []cluster.Diagnosis) {
-	seen := map[string]bool{}
+	seen, last := map[string]bool{}, ""
 	for i := range diagnoses {
-		if p := diagnoses[i].Pathology; diagnoses[i].Verdict == cluster.Sick && p != "" && !seen[p] && len(seen) < 254 {
-			seen[p] = true
+		if p := diagnoses[i].Pathology; p != last && diagnoses[i].Verdict == cluster.Sick && !seen[p] && len(seen) < 254 {
+			seen[p], last = true, p
 			f.Pathologies = append(f.Pathologies, p)
 		}
 	}

@@ -39,7 +39,7 @@ func TestScaleRoundsUpTo125(t *testing.T) {
 	check := func(v, want float64) {
 		t.Helper()
 		var s steps125
-		s.add(v)
+		s.add(stepOf(v))
 		if got := s.percentile99(); math.Abs(got-want) > 1e-12*want {
 			t.Errorf("%v rounds up to %v, want %v", v, got, want)
 		}
@@ -53,9 +53,9 @@ func TestScaleRoundsUpTo125(t *testing.T) {
 	check(1e-7, 1e-7)
 	var s steps125
 	for v := range 100 {
-		s.add(float64(v + 1))
+		s.add(stepOf(float64(v + 1)))
 	}
-	s.add(1e9) // of 101 values index 99 is the 100, not this one
+	s.add(stepOf(1e9)) // of 101 values index 99 is the 100, not this one
 	if got := s.percentile99(); got != 100 {
 		t.Errorf("the 99th percentile of 1..100 and 1e9 rounds up to %v, want 100", got)
 	}
@@ -268,4 +268,38 @@ func TestPackKeepsColours(t *testing.T) {
 	if c.Encode(1e30) != uint16(c.Top-1) || c.Encode(math.Inf(1)) != uint16(c.Top-1) || c.Encode(1e-30) != 2 {
 		t.Error("values beyond the ends don't take the ends' codes")
 	}
+}
+
+// The page adds the steps up again, modulo the number of codes.
+func TestPackedStepsAddUp(t *testing.T) {
+	check := func(cols, rows int) {
+		t.Helper()
+		r := newRaster(cols, rows)
+		x := uint64(12345)
+		for i := range r.IOPS {
+			for _, plane := range [][]float32{r.IOPS, r.LatencyMS, r.Depth} {
+				x = (1103515245*x + 12345) % (1 << 31)
+				switch x >> 8 % 9 { // zero, and missing as it was
+				case 0:
+					plane[i] = 0
+				case 1:
+				default:
+					plane[i] = float32(math.Pow(10, float64(x>>8%4000)/400-4))
+				}
+			}
+		}
+		p, n := r.Pack(Mission()), cols*rows
+		for k, plane := range [][]float32{r.IOPS, r.LatencyMS, r.Depth} {
+			code := 0
+			for i, v := range plane {
+				z := int(p.Values[2*k*n+i])<<8 | int(p.Values[(2*k+1)*n+i])
+				code = (code + (z>>1 ^ -(z & 1))) & (p.Codes[k].Top - 1)
+				if want := p.Codes[k].Encode(float64(v)); code != int(want) {
+					t.Fatalf("%d x %d, channel %d, cell %d: code %d, want %d", cols, rows, k, i, code, want)
+				}
+			}
+		}
+	}
+	check(40, 30)
+	check(fineCells/100+1, 100) // with coarse codes
 }

@@ -18,13 +18,18 @@ func NewCode(low, high float64, bits int) Code {
 
 // Encode gives the code of v; values beyond the ends take the end's code.
 func (c Code) Encode(v float64) uint16 {
+	return c.encode(v, math.Log(c.Low))
+}
+
+// encode is Encode with the logarithm of Low, which is the same for all.
+func (c Code) encode(v, low float64) uint16 {
 	switch {
 	case math.IsNaN(v):
 		return 0
 	case v <= 0:
 		return 1
 	}
-	n := math.Round(math.Log10(v/c.Low) * c.PerDecade)
+	n := math.Round((math.Log(v) - low) * c.PerDecade / math.Ln10)
 	return uint16(2 + max(0, min(n, float64(c.Top-3))))
 }
 
@@ -39,9 +44,12 @@ func (c Code) Decode(code uint16) float64 {
 	return c.Low * math.Pow(10, float64(code-2)/c.PerDecade)
 }
 
-// Packed is a raster as planes of bytes. Values is the high bytes of all
-// cells' IOPS codes, then the low bytes, then the same for latency and depth
-// (planes of like bytes compress well). Steps tells which colour a code has.
+// Packed is a raster as planes of bytes. Values holds what each cell's IOPS
+// code is beyond that of the cell before it (modulo the number of codes; 0 is
+// before the first), in zigzag (0, -1, 1, -2 as 0, 1, 2, 3): the high bytes of
+// all cells, then the low bytes; then the same for latency and depth. Windows
+// are mostly like those before them, so such planes compress well. Steps tells
+// which colour a code has.
 type Packed struct {
 	Codes  [3]Code
 	Values []byte
@@ -71,9 +79,13 @@ func (r *Raster) Pack(s Scale) Packed {
 	p.Values = make([]byte, 6*n)
 	for k, plane := range [][]float32{r.IOPS, r.LatencyMS, r.Depth} {
 		high, low := p.Values[2*k*n:(2*k+1)*n], p.Values[(2*k+1)*n:(2*k+2)*n]
+		code, log, spare := p.Codes[k], math.Log(p.Codes[k].Low), 16-bits
+		before := uint16(0)
 		for i, v := range plane {
-			code := p.Codes[k].Encode(float64(v))
-			high[i], low[i] = byte(code>>8), byte(code)
+			c := code.encode(float64(v), log)
+			step := int16((c-before)<<spare) >> spare // signed, of so many bits
+			zigzag := uint16(step<<1) ^ uint16(step>>15)
+			high[i], low[i], before = byte(zigzag>>8), byte(zigzag), c
 		}
 		p.Steps[k] = steps(k, p.Codes[k], s)
 	}

@@ -3,6 +3,7 @@ package heatmap
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/features"
@@ -36,9 +37,11 @@ func GroupScale(windows []features.Window, diagnoses []cluster.Diagnosis) Scale 
 		}
 		ok := i < len(diagnoses) && diagnoses[i].Verdict == cluster.Healthy
 		for c, fact := range channelFacts {
-			all[c].add(w.Context[fact])
-			if ok {
-				healthy[c].add(w.Context[fact])
+			if step := stepOf(w.Context[fact]); step >= 0 {
+				all[c].add(step)
+				if ok {
+					healthy[c].add(step)
+				}
 			}
 		}
 	}
@@ -71,16 +74,26 @@ func step125(i int) float64 {
 	return [...]float64{1, 2, 5}[i%3] * math.Pow10(lowest125+i/3)
 }
 
-func (s *steps125) add(v float64) {
+// rising are all of them, in order.
+var rising = func() (out [count125]float64) {
+	for i := range out {
+		out[i] = step125(i)
+	}
+	return out
+}()
+
+// stepOf is the number of the smallest step that isn't below v (of the last one
+// beyond it); -1 for what has none.
+func stepOf(v float64) int {
 	if !(v > 0) || math.IsInf(v, 0) {
-		return
+		return -1
 	}
-	i := 3 * (int(math.Floor(math.Log10(v))) - lowest125)
-	i = max(0, min(i, count125-1))
-	for i < count125-1 && step125(i) < v {
-		i++
-	}
-	s.counts[i]++
+	i, _ := slices.BinarySearch(rising[:], v)
+	return min(i, count125-1)
+}
+
+func (s *steps125) add(step int) {
+	s.counts[step]++
 	s.total++
 }
 

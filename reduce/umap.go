@@ -2,7 +2,6 @@ package reduce
 
 import (
 	"cmp"
-	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -32,29 +31,37 @@ func MapPoints(points []Point, usable func(i int) bool, o MapOptions) []int {
 		hash uint64
 		at   int
 	}
-	var all []entry
+	n := 0
 	for i := range points {
 		if usable(i) {
-			all = append(all, entry{hashOf(points[i].Window, o.Seed), i})
+			n++
 		}
+	}
+	// Hashes are even: of many, those below four times the share that is
+	// wanted hold the smallest ones, and no more need be kept.
+	limit := uint64(math.MaxUint64)
+	if o.Most > 0 && n > 16*o.Most {
+		limit = math.MaxUint64 / uint64(n) * uint64(4*o.Most)
+	}
+	var all []entry
+	pick := func() {
+		all = all[:0]
+		for i := range points {
+			if !usable(i) {
+				continue
+			}
+			if h := hashOf(points[i].Window, o.Seed); h <= limit {
+				all = append(all, entry{h, i})
+			}
+		}
+	}
+	if pick(); len(all) < min(n, o.Most) {
+		limit = math.MaxUint64
+		pick()
 	}
 	byKey := func(a, b int) int {
 		x, y := points[a].Window, points[b].Window
 		return cmp.Or(cmp.Compare(x.Host, y.Host), cmp.Compare(x.Device, y.Device), cmp.Compare(x.StartNS, y.StartNS))
-	}
-	// Hashes are even: of many, those below four times the share that is
-	// wanted hold the smallest ones, and no more need be sorted.
-	if n := len(all); o.Most > 0 && n > 16*o.Most {
-		limit := math.MaxUint64 / uint64(n) * uint64(4*o.Most)
-		few := make([]entry, 0, 5*o.Most)
-		for _, e := range all {
-			if e.hash < limit {
-				few = append(few, e)
-			}
-		}
-		if len(few) >= o.Most {
-			all = few
-		}
 	}
 	slices.SortFunc(all, func(a, b entry) int { return cmp.Or(cmp.Compare(a.hash, b.hash), byKey(a.at, b.at)) })
 	all = all[:min(len(all), o.Most)]
@@ -67,17 +74,20 @@ func MapPoints(points []Point, usable func(i int) bool, o MapOptions) []int {
 }
 
 func hashOf(w *features.Window, seed uint64) uint64 {
-	h := fnv.New64a()
-	for _, s := range []string{w.Host, w.Device} {
-		h.Write([]byte(s))
-		h.Write([]byte{0})
+	h := uint64(14695981039346656037) // FNV-1a
+	add := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
+	for _, s := range [2]string{w.Host, w.Device} {
+		for i := range len(s) {
+			add(s[i])
+		}
+		add(0)
 	}
-	var b [16]byte
-	for i := range 8 {
-		b[i], b[8+i] = byte(w.StartNS>>(8*i)), byte(seed>>(8*i))
+	for _, v := range [2]uint64{uint64(w.StartNS), seed} {
+		for i := range 8 {
+			add(byte(v >> (8 * i)))
+		}
 	}
-	h.Write(b[:])
-	x := h.Sum64() // FNV's high bits are poor on short keys: mixed as SplitMix64 does
+	x := h // FNV's high bits are poor on short keys: mixed as SplitMix64 does
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31

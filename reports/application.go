@@ -14,16 +14,20 @@ func applicationsAbove(windows []features.Window) map[features.Key]bool {
 	disks := map[string][]features.Key{}
 	spans := map[features.Key]span{}
 	block := map[features.Key]bool{}
-	for i := range windows {
-		w := &windows[i]
-		s, seen := spans[w.Key]
-		if !seen {
-			s = span{w.StartNS, w.EndNS}
+	for i := 0; i < len(windows); {
+		k, s, isBlock := windows[i].Key, span{windows[i].StartNS, windows[i].EndNS}, false
+		for ; i < len(windows) && windows[i].Key == k; i++ { // a device's windows stand together
+			w := &windows[i]
+			s = span{min(s.from, w.StartNS), max(s.to, w.EndNS)}
+			isBlock = isBlock || w.Kind != ingest.KindApp && w.Kind != ingest.KindSyscall
 		}
-		spans[w.Key] = span{min(s.from, w.StartNS), max(s.to, w.EndNS)}
-		if w.Kind != ingest.KindApp && w.Kind != ingest.KindSyscall && !block[w.Key] {
-			block[w.Key] = true
-			disks[w.Host] = append(disks[w.Host], w.Key)
+		if before, seen := spans[k]; seen {
+			s = span{min(s.from, before.from), max(s.to, before.to)}
+		}
+		spans[k] = s
+		if isBlock && !block[k] {
+			block[k] = true
+			disks[k.Host] = append(disks[k.Host], k)
 		}
 	}
 	for k, s := range spans {

@@ -50,7 +50,7 @@ func openPage(t *testing.T, in *Input) *browser {
 func openHTML(t *testing.T, html []byte) *browser {
 	t.Helper()
 	b := openStatic(t, html)
-	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.documentElement.dataset.ready !== undefined`))
+	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.documentElement.dataset.complete !== undefined`))
 	b.must(err)
 	b.wait(200)
 	return b

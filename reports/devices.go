@@ -49,7 +49,7 @@ func (f *facts) deviceTable(p *pageView) {
 
 // middle is the median of a fact over a device's windows that aren't idle.
 func (f *facts) middle(d *device, fact int) string {
-	v := make([]float64, 0, len(d.windows))
+	v := f.spare[:0]
 	for _, i := range d.windows {
 		if x := f.in.Windows[i].Context[fact]; !f.in.Windows[i].Idle && !math.IsNaN(x) {
 			v = append(v, x)
@@ -58,8 +58,8 @@ func (f *facts) middle(d *device, fact int) string {
 	if len(v) == 0 {
 		return "–"
 	}
-	slices.Sort(v)
-	return three(v[(len(v)-1)/2])
+	f.spare = v
+	return three(lowerMedian(v))
 }
 
 // kinds lists the kinds of latency with their devices; "" if all are of one.

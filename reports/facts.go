@@ -33,8 +33,9 @@ type facts struct {
 	groups       []group          // of the scatter
 	byGroup      map[string][]int // healthy windows by group of normals, once asked for
 	listed       []cluster.Episode
-	band         *band // of the plane, once asked for
-	leftOut      int   // episodes beyond the budget
+	band         *band     // of the plane, once asked for
+	leftOut      int       // episodes beyond the budget
+	spare        []float64 // for medians
 }
 
 // device is what is known of one device.
@@ -68,40 +69,7 @@ func gather(in *Input) *facts {
 	if f.scale == (heatmap.Scale{}) {
 		f.scale = heatmap.GroupScale(in.Windows, in.Result.Diagnoses)
 	}
-	for i := range in.Windows {
-		w, d := &in.Windows[i], &in.Result.Diagnoses[i]
-		if i == 0 || w.StartNS < f.first {
-			f.first = w.StartNS
-		}
-		if i == 0 || w.EndNS > f.last {
-			f.last = w.EndNS
-		}
-		dev := f.index[w.Key]
-		if dev == nil {
-			dev = &device{Key: w.Key, verdicts: map[cluster.Verdict]int{}}
-			f.index[w.Key] = dev
-			f.devices = append(f.devices, dev)
-		}
-		dev.windows = append(dev.windows, i)
-		dev.verdicts[d.Verdict]++
-		f.verdicts[d.Verdict]++
-		if d.Verdict != cluster.Sick {
-			continue
-		}
-		dev.worst = max(dev.worst, d.Severity)
-		f.byPathology[d.Pathology]++
-		class := d.ClassID
-		if !f.hasClass(class) {
-			class = 0
-		}
-		f.byClass[class]++
-		if f.classDevices[class] == nil {
-			f.classDevices[class] = map[features.Key]bool{}
-			f.stages[class] = &analysis.Stages{}
-		}
-		f.classDevices[class][w.Key] = true
-		f.stages[class].Add(w)
-	}
+	f.tally()
 	f.time = newMoments(f.first, f.last)
 	f.listed, f.leftOut = cluster.Costliest(in.Result.Episodes, in.Budget)
 	above := applicationsAbove(in.Windows)
@@ -120,7 +88,10 @@ func gather(in *Input) *facts {
 	}
 	covered, judged := 0.0, 0
 	for _, d := range f.devices {
-		slices.SortStableFunc(d.windows, func(a, b int) int { return cmp.Compare(in.Windows[a].StartNS, in.Windows[b].StartNS) })
+		byTime := func(a, b int) int { return cmp.Compare(in.Windows[a].StartNS, in.Windows[b].StartNS) }
+		if !slices.IsSortedFunc(d.windows, byTime) {
+			slices.SortStableFunc(d.windows, byTime)
+		}
 		f.cover(d, &covered, &judged)
 		if d.verdicts[cluster.Sick] > 0 {
 			f.sickDevices++
@@ -144,6 +115,81 @@ func gather(in *Input) *facts {
 	f.groups = f.scatterGroups()
 	f.judgeQuality()
 	return f
+}
+
+// tally counts the windows. They stand device by device, mostly in long runs
+// of one verdict, so the maps are asked once a run.
+func (f *facts) tally() {
+	in := f.in
+	var (
+		dev      *device
+		verdict  cluster.Verdict
+		run      int // windows of dev with verdict, not yet counted
+		slug     string
+		class    = -1
+		stages   *analysis.Stages
+		sickRun  int // sick windows of slug and class, not yet counted
+		classRaw int
+	)
+	flush := func() {
+		if run > 0 {
+			dev.verdicts[verdict] += run
+			f.verdicts[verdict] += run
+		}
+		if sickRun > 0 {
+			f.byPathology[slug] += sickRun
+			f.byClass[class] += sickRun
+		}
+		run, sickRun = 0, 0
+	}
+	for i := range in.Windows {
+		w, d := &in.Windows[i], &in.Result.Diagnoses[i]
+		if i == 0 || w.StartNS < f.first {
+			f.first = w.StartNS
+		}
+		if i == 0 || w.EndNS > f.last {
+			f.last = w.EndNS
+		}
+		if dev == nil || dev.Key != w.Key {
+			flush()
+			if dev = f.index[w.Key]; dev == nil {
+				dev = &device{Key: w.Key, verdicts: map[cluster.Verdict]int{}}
+				f.index[w.Key] = dev
+				f.devices = append(f.devices, dev)
+			}
+			class = -1
+		}
+		dev.windows = append(dev.windows, i)
+		if d.Verdict != verdict {
+			flush()
+			verdict = d.Verdict
+		}
+		run++
+		if d.Verdict != cluster.Sick {
+			continue
+		}
+		dev.worst = max(dev.worst, d.Severity)
+		if class < 0 || d.Pathology != slug || d.ClassID != classRaw {
+			if sickRun > 0 {
+				f.byPathology[slug] += sickRun
+				f.byClass[class] += sickRun
+				sickRun = 0
+			}
+			slug, classRaw, class = d.Pathology, d.ClassID, d.ClassID
+			if !f.hasClass(class) {
+				class = 0
+			}
+			if f.classDevices[class] == nil {
+				f.classDevices[class] = map[features.Key]bool{}
+				f.stages[class] = &analysis.Stages{}
+			}
+			f.classDevices[class][w.Key] = true
+			stages = f.stages[class]
+		}
+		sickRun++
+		stages.Add(w)
+	}
+	flush()
 }
 
 func (f *facts) hasClass(id int) bool {

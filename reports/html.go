@@ -16,13 +16,12 @@ package reports
 
 import (
 	"bytes"
-	"compress/zlib"
 	"embed"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
+	"sync"
 
 	"github.com/iopathy/iopathy/heatmap"
 	"github.com/iopathy/iopathy/reports/assets"
@@ -41,45 +40,57 @@ func HTML(w io.Writer, in *Input) error {
 		return fmt.Errorf("report: %w", err)
 	}
 	f := gather(in)
-	p := newPage(f)
-	fleet := heatmap.NewFleet(in.Windows, in.Result.Diagnoses, f.scale, f.fleetOptions())
-	joint := heatmap.NewJoint(in.Windows, f.scale)
-	maps := map[string]mapData{}
-	var all []chart
-	add := func(c chart, data mapData) {
-		if c.ID != "" {
-			all = append(all, c)
-			maps[c.ID] = data
+	// The maps' cells and the map of windows take as long as all the rest, and
+	// need nothing of it.
+	var side sync.WaitGroup
+	cells, beside := newCells(f), &pageView{}
+	side.Go(cells.draw)
+	side.Go(func() {
+		if len(f.groups) > 0 {
+			f.neighbourhood(beside)
 		}
-	}
-	add(f.fleetMap(p, fleet))
-	add(f.jointMap(p, joint))
-	if c, _ := f.course(p, fleet); c.ID != "" {
-		all = append(all, c)
-	}
+	})
+	p := newPage(f)
 	if len(f.groups) > 0 {
 		c, shown := f.components()
 		p.Structure.Scatter, p.Structure.Shown = c.inline(), count(int64(shown))
 		p.Structure.Of = count(int64(len(in.Windows)))
-		f.neighbourhood(p)
 		f.plane(p)
+	}
+	side.Wait()
+	p.Neighbours = beside.Neighbours
+
+	fleet, joint := cells.fleet, cells.joint
+	maps := map[string]mapData{}
+	var all []chart
+	add := func(c chart, data mapData, packed *heatmap.Packed) {
+		if c.ID != "" {
+			data.Codes, data.Steps = packed.Codes, packed.Steps
+			all = append(all, c)
+			maps[c.ID] = data
+		}
+	}
+	c, data := f.fleetMap(p, fleet)
+	add(c, data, &cells.fleetPacked)
+	c, data = f.jointMap(p, joint)
+	add(c, data, &cells.jointPacked)
+	if c, _ := f.course(p, fleet); c.ID != "" {
+		all = append(all, c)
 	}
 	script, version := assets.Script(in.Echarts)
 	p.Echarts = version
 
 	out := &sink{w: w}
-	style, app := asset("style.css"), asset("app.js")
+	style, app := asset("style.css"), asset("unpack.js")+asset("app.js")
 	out.template(t, "head.html", p)
 	out.text("<style>", style, "</style>\n")
 	out.template(t, "body.html", p)
 	out.json("iopathy-data", pageData(f, p, maps))
 	if fleet.Rows > 0 {
-		packed := fleet.Pack(f.scale)
-		out.packed("fleet-bytes", packed.Values, packed.State, fleet.Class, quantise(fleet.Severity))
+		out.packed("fleet-bytes", cells.fleetStream)
 	}
 	if joint.Total > 0 {
-		packed := joint.Pack(f.scale)
-		out.packed("joint-bytes", packed.Values, packed.State, alphas(&joint.Raster))
+		out.packed("joint-bytes", cells.jointStream)
 	}
 	out.text("<script>", assets.Inline(script), "</script>\n<script>", app, "\n")
 	for _, c := range all {
@@ -90,6 +101,41 @@ func HTML(w io.Writer, in *Input) error {
 		return fmt.Errorf("report: writing the page: %w", out.err)
 	}
 	return nil
+}
+
+// cells are the maps and their bytes for the page.
+type cells struct {
+	f                        *facts
+	fleet                    *heatmap.Fleet
+	joint                    *heatmap.Joint
+	fleetPacked, jointPacked heatmap.Packed
+	fleetStream, jointStream []byte
+}
+
+func newCells(f *facts) *cells { return &cells{f: f} }
+
+func (c *cells) draw() {
+	in, f := c.f.in, c.f
+	c.fleet = heatmap.NewFleet(in.Windows, in.Result.Diagnoses, f.scale, f.fleetOptions())
+	if c.fleet.Rows > 0 {
+		c.fleetPacked = c.fleet.Pack(f.scale)
+		c.fleetStream = deflated(append(halves(c.fleetPacked.Values), c.fleetPacked.State, c.fleet.Class, quantise(c.fleet))...)
+	}
+	c.joint = heatmap.NewJoint(in.Windows, f.scale)
+	if c.joint.Total > 0 {
+		c.jointPacked = c.joint.Pack(f.scale)
+		c.jointStream = deflated(c.jointPacked.Values, c.jointPacked.State, alphas(&c.joint.Raster))
+	}
+}
+
+// halves cuts the values into their six planes, which are unlike one another.
+func halves(values []byte) [][]byte {
+	n := len(values) / 6
+	var out [][]byte
+	for k := range 6 {
+		out = append(out, values[k*n:(k+1)*n])
+	}
+	return out
 }
 
 // pageJSON is the data block of the page's script.
@@ -162,19 +208,4 @@ func (s *sink) json(id string, v any) {
 		s.err = err
 	}
 	s.text(`<script type="application/json" id="`, id, `">`, string(b), "</script>\n")
-}
-
-// packed writes planes of bytes, compressed, once.
-func (s *sink) packed(id string, planes ...[]byte) {
-	var b bytes.Buffer
-	z := zlib.NewWriter(&b)
-	for _, p := range planes {
-		if _, err := z.Write(p); err != nil && s.err == nil {
-			s.err = err
-		}
-	}
-	if err := z.Close(); err != nil && s.err == nil {
-		s.err = err
-	}
-	s.text(`<script type="text/plain" id="`, id, `">`, base64.StdEncoding.EncodeToString(b.Bytes()), "</script>\n")
 }

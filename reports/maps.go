@@ -132,7 +132,7 @@ func (f *facts) fleetMap(p *pageView, m *heatmap.Fleet) (chart, mapData) {
 		v.Examples = append(v.Examples, exampleView{template.CSS(hex), hex,
 			fmt.Sprintf("%s IOPS, %s ms, depth %s", three(iops), three(latency), three(depth))})
 	}
-	data := f.mapData(&m.Raster)
+	data := mapData{Cols: m.Cols, Rows: m.Rows}
 	data.StartNS, data.StepNS, data.Merged, data.Aligned = float64(m.StartNS)/1e6, float64(m.StepNS)/1e6, m.Merged, m.Aligned
 	for _, d := range m.Devices {
 		one := mapDevice{
@@ -149,11 +149,6 @@ func (f *facts) fleetMap(p *pageView, m *heatmap.Fleet) (chart, mapData) {
 		v.Classes = append(v.Classes, legendView{Name: f.pathologyName(slug), Colour: f.css(slug)})
 	}
 	return c, data
-}
-
-func (f *facts) mapData(r *heatmap.Raster) mapData {
-	packed := r.Pack(f.scale)
-	return mapData{Cols: r.Cols, Rows: r.Rows, Codes: packed.Codes, Steps: packed.Steps}
 }
 
 // fleetCaption names the peak of severity and of each channel: what, where,
@@ -211,7 +206,7 @@ func (f *facts) jointMap(p *pageView, m *heatmap.Joint) (chart, mapData) {
 		v.Cells = append(v.Cells, jointRow{three(float64(m.IOPS[i])), three(float64(m.LatencyMS[i])), count(int64(m.Count[i])),
 			three(float64(m.Depth[i])), rgb.Hex(), template.CSS(rgb.Hex())})
 	}
-	data := f.mapData(&m.Raster)
+	data := mapData{Cols: m.Cols, Rows: m.Rows}
 	data.PerDec, data.XDecade, data.YDecade = m.PerDecade, m.IOPSDecade, m.LatencyDecade
 	return c, data
 }
@@ -292,15 +287,17 @@ func (f *facts) course(p *pageView, m *heatmap.Fleet) (chart, picture) {
 	return c, stackedPicture(labels, series, colours)
 }
 
-// quantise puts severity 0..10 into a byte: tenths up to 1, then 40ths.
-func quantise(severity []float32) []byte {
-	out := make([]byte, len(severity))
-	for i, s := range severity {
+// quantise puts severity 0..10 into a byte: tenths up to 1, then 24ths. A cell
+// that is neither sick nor at the gate is 0: no view shows how far below it is.
+func quantise(m *heatmap.Fleet) []byte {
+	out := make([]byte, len(m.Severity))
+	for i, s := range m.Severity {
 		v := math.Max(0, math.Min(float64(s), 10))
-		if v < 1 {
-			out[i] = byte(math.Floor(v * 10))
-		} else {
+		switch {
+		case v >= 1:
 			out[i] = byte(10 + math.Floor((v-1)*24))
+		case m.Class[i] > 0:
+			out[i] = byte(math.Floor(v * 10))
 		}
 	}
 	return out

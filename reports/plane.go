@@ -123,18 +123,22 @@ func (f *facts) plane(p *pageView) picture {
 	}
 	step := max((total+maxScatter-1)/maxScatter, 1)
 	at := make([][][2]float64, len(f.groups))
-	shown := 0
+	shown, above, high := 0, 0, f.healthyBand().high
 	var rows []planeRow
+	most := 0
+	for _, g := range f.groups {
+		most = max(most, len(g.windows))
+	}
+	depths, latencies := make([]float64, 0, most), make([]float64, 0, most)
 	for k, g := range f.groups {
-		var depths, latencies []float64
-		above := 0
+		depths, latencies, above = depths[:0], latencies[:0], 0
 		for n, i := range g.windows {
 			depth, latency, off, ok := f.onPlane(int(i))
 			if !ok {
 				continue
 			}
 			depths, latencies = append(depths, depth), append(latencies, latency)
-			if off > f.healthyBand().high {
+			if off > high {
 				above++
 			}
 			if n%step == 0 {
@@ -143,10 +147,7 @@ func (f *facts) plane(p *pageView) picture {
 			}
 		}
 		if len(depths) > 0 {
-			slices.Sort(depths)
-			slices.Sort(latencies)
-			mid := (len(depths) - 1) / 2
-			rows = append(rows, planeRow{g.name, template.CSS(g.colour), count(int64(len(depths))), percent(float64(above) / float64(len(depths))), three(depths[mid]), three(latencies[mid])})
+			rows = append(rows, planeRow{g.name, template.CSS(g.colour), count(int64(len(depths))), percent(float64(above) / float64(len(depths))), three(lowerMedian(depths)), three(lowerMedian(latencies))})
 		}
 	}
 	if shown == 0 {

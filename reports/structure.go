@@ -122,7 +122,7 @@ func (f *facts) centres(s *structureView) {
 // group is the windows of one colour in the scatter.
 type group struct {
 	name, colour string
-	windows      []int32
+	windows      []int32 // rising
 }
 
 // scatterGroups sorts windows with at least two coordinates by what they are:
@@ -134,9 +134,10 @@ func (f *facts) scatterGroups() []group {
 	slugs := f.slugs()
 	at := map[string]int{}
 	out := []group{{name: "Healthy", colour: "#9AA3AF"}}
+	out[0].windows = make([]int32, 0, f.verdicts[cluster.Healthy])
 	for i, s := range slugs {
 		at[s] = i + 1
-		out = append(out, group{name: f.pathologyName(s), colour: f.colour(s)})
+		out = append(out, group{f.pathologyName(s), f.colour(s), make([]int32, 0, f.byPathology[s])})
 	}
 	for i := range f.in.Points {
 		d := &f.in.Result.Diagnoses[i]

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"html/template"
+	"slices"
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/reduce"
@@ -46,19 +47,21 @@ func (f *facts) neighbourhood(p *pageView) picture {
 	places := reduce.Map(rows, d, o)
 	nearest := reduce.Nearest(places)
 
-	groupOf := map[int32]int{}
-	for g := range f.groups {
-		for _, i := range f.groups[g].windows {
-			groupOf[i] = g
+	groupOf := map[int]int{}
+	for _, i := range at {
+		for g := range f.groups {
+			if _, ok := slices.BinarySearch(f.groups[g].windows, int32(i)); ok {
+				groupOf[i] = g
+			}
 		}
 	}
 	drawn, beside := make([]int, len(f.groups)), make([]int, len(f.groups))
 	data := make([][][2]float64, len(f.groups))
 	var xs, ys []float64
 	for k, i := range at {
-		g := groupOf[int32(i)]
+		g := groupOf[i]
 		drawn[g]++
-		if groupOf[int32(at[nearest[k]])] == g {
+		if groupOf[at[nearest[k]]] == g {
 			beside[g]++
 		}
 		x, y := round3(places[k][0]), round3(places[k][1])
@@ -92,12 +95,20 @@ const minMap = 20
 // commonSpace is the space of most points, of equal ones the first.
 func (f *facts) commonSpace() (*reduce.Model, int) {
 	counts := map[*reduce.Model]int{}
-	var best *reduce.Model
-	for i := range f.in.Points {
-		counts[f.in.Points[i].Space]++
+	var order []*reduce.Model
+	for i := 0; i < len(f.in.Points); {
+		s, from := f.in.Points[i].Space, i
+		for i < len(f.in.Points) && f.in.Points[i].Space == s {
+			i++
+		}
+		if counts[s] == 0 {
+			order = append(order, s)
+		}
+		counts[s] += i - from
 	}
-	for i := range f.in.Points {
-		if s := f.in.Points[i].Space; best == nil && counts[best] < counts[s] || counts[s] > counts[best] {
+	var best *reduce.Model
+	for _, s := range order {
+		if counts[s] > counts[best] {
 			best = s
 		}
 	}

@@ -1,11 +1,11 @@
 "use strict";
-// The page's own script: it unpacks the cells, paints the maps under
+// The page's own script: it paints the maps under
 // go-echarts' axes and answers the toolbar. Texts from logs go in as
 // textContent or into canvas labels, never as markup.
 var iopathy = (function () {
   const $ = (id) => document.getElementById(id);
   const data = JSON.parse($("iopathy-data").textContent);
-  const queue = [], charts = {}, maps = {};
+  const queue = new Map(), charts = {}, maps = {};
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
   const clamp = (v, lo, hi) => Math.max(lo, Math.min(hi, v));
@@ -55,12 +55,6 @@ var iopathy = (function () {
   }
 
   // ---- cells
-  async function unpack(id) {
-    const text = atob($(id).textContent), bytes = new Uint8Array(text.length);
-    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return new Uint8Array(await new Response(stream).arrayBuffer());
-  }
   // lut gives the colour byte of every code of a channel.
   function lut(code, steps) {
     const out = new Uint8Array(code.top);
@@ -71,19 +65,30 @@ var iopathy = (function () {
     }
     return out;
   }
-  function makeMap(id, bytes) {
-    const d = data.maps[id], n = d.cols * d.rows;
+  // codesOf adds up the steps from cell to cell, which stand in zigzag.
+  function codesOf(high, low, mask) {
+    const out = new Uint16Array(high.length);
+    for (let i = 0, c = 0; i < out.length; i++) {
+      const z = high[i] << 8 | low[i];
+      c = (c + (z >> 1 ^ -(z & 1))) & mask;
+      out[i] = c;
+    }
+    return out;
+  }
+  function makeMap(id) {
+    const d = data.maps[id], n = d.cols * d.rows, bytes = unpack.inflate(unpack.bytes($(id + "-bytes").textContent), 9 * n);
     const plane = (k) => bytes.subarray(k * n, (k + 1) * n);
     const m = Object.assign({}, d, {
-      id, n, view: "all", safe: false, canvas: document.createElement("canvas"), version: 0,
-      value: [0, 1, 2].map((k) => ({ high: plane(2 * k), low: plane(2 * k + 1), lut: lut(d.codes[k], d.steps[k]) })),
+      id, n, view: "all", safe: false, canvas: document.createElement("canvas"), version: 0, plot: $(id).closest(".plot"),
+      value: [0, 1, 2].map((k) => ({ code: codesOf(plane(2 * k), plane(2 * k + 1), d.codes[k].top - 1), lut: lut(d.codes[k], d.steps[k]) })),
       state: plane(6), family: getComputedStyle(document.body).fontFamily, order: Array.from({ length: d.rows }, (_, i) => i),
     });
     if (id === "fleet") { m.klass = plane(7); m.severity = plane(8); } else { m.alpha = plane(7); }
+    m.lossy = m.state.includes(3);
     m.canvas.width = d.cols; m.canvas.height = d.rows;
     return m;
   }
-  const codeAt = (m, k, i) => (m.value[k].high[i] << 8) | m.value[k].low[i];
+  const codeAt = (m, k, i) => m.value[k].code[i];
   function valueAt(m, k, i) {
     const c = codeAt(m, k, i), code = m.codes[k];
     if (c === 0) return NaN;
@@ -105,8 +110,32 @@ var iopathy = (function () {
   // Blue to yellow by lightness: told apart with any kind of colour vision.
   const [sickRamp, safeRamp] = data.ramps.map((r) => ramp(r.map(rgb)));
 
+  // paintAll is paint for the view that a page opens with.
+  function paintAll(m, px) {
+    const [red, green, blue] = m.value, idle = rgb(css("--idle"));
+    let o = 0;
+    for (let row = 0; row < m.rows; row++) {
+      for (let i = m.order[row] * m.cols, end = i + m.cols; i < end; i++, o += 4) {
+        const state = m.state[i];
+        if (state === 0) continue;
+        if (state === 2) { px[o] = idle[0]; px[o + 1] = idle[1]; px[o + 2] = idle[2]; } else {
+          const r = red.code[i], g = green.code[i], b = blue.code[i];
+          px[o] = red.lut[r];
+          px[o + 1] = g === 0 ? (r === 1 && b > 1 ? 0 : 127) : 255 - green.lut[g];
+          px[o + 2] = blue.lut[b];
+        }
+        px[o + 3] = 255;
+      }
+    }
+  }
   function paint(m) {
     const img = new ImageData(m.cols, m.rows), px = img.data, c = [0, 0, 0];
+    if (m.view === "all" && !m.safe && !m.alpha) {
+      paintAll(m, px);
+      m.canvas.getContext("2d").putImageData(img, 0, 0);
+      m.version++;
+      return;
+    }
     const idle = rgb(css("--idle")), quiet = rgb(css("--healthy"));
     const table = (fn) => Array.from({ length: 256 }, (_, i) => fn(i));
     const safe = table((v) => safeRamp(v / 255));
@@ -156,6 +185,22 @@ var iopathy = (function () {
     return c;
   }
   let hatching;
+  // lossyRuns are the first lossy cells of the rows as they stand, for an order once.
+  function lossyRuns(m) {
+    if (!m.lossy) return [];
+    if (m.runsOf === m.order) return m.runs;
+    m.runs = []; m.runsOf = m.order;
+    for (let row = 0; row < m.rows && m.runs.length < 3000; row++) {
+      const from = m.order[row] * m.cols;
+      for (let col = 0; col < m.cols; col++) {
+        if (m.state[from + col] !== 3) continue;
+        let end = col; while (end < m.cols && m.state[from + end] === 3) end++;
+        m.runs.push([row, col, end]);
+        col = end;
+      }
+    }
+    return m.runs;
+  }
   // item is the map's only element: the painted canvas, cropped to the plot
   // (old versions of echarts don't clip), with hatches above lossy cells.
   function item(id, params, api) {
@@ -171,20 +216,11 @@ var iopathy = (function () {
       type: "image",
       style: { image: m.canvas, x: x0, y: y0, width: x1 - x0, height: y1 - y0, sx: (x0 - a[0]) * sx, sy: (y0 - a[1]) * sy, sWidth: (x1 - x0) * sx, sHeight: (y1 - y0) * sy },
     }];
-    hatching = hatching || hatch();
-    for (let row = 0, runs = 0; row < m.rows && runs < 3000; row++) {
-      const from = m.order[row] * m.cols;
-      for (let col = 0; col < m.cols; col++) {
-        if (m.state[from + col] !== 3) continue;
-        let end = col; while (end < m.cols && m.state[from + end] === 3) end++;
-        const left = Math.max(a[0] + col / sx, x0), right = Math.min(a[0] + end / sx, x1);
-        const top = Math.max(a[1] + row / sy, y0), bottom = Math.min(a[1] + (row + 1) / sy, y1);
-        if (right > left && bottom > top) {
-          children.push({ type: "rect", shape: { x: left, y: top, width: right - left, height: bottom - top }, style: { fill: { image: hatching, repeat: "repeat" } } });
-          runs++;
-        }
-        col = end;
-      }
+    for (const [row, col, end] of lossyRuns(m)) {
+      hatching = hatching || hatch();
+      const left = Math.max(a[0] + col / sx, x0), right = Math.min(a[0] + end / sx, x1);
+      const top = Math.max(a[1] + row / sy, y0), bottom = Math.min(a[1] + (row + 1) / sy, y1);
+      if (right > left && bottom > top) children.push({ type: "rect", shape: { x: left, y: top, width: right - left, height: bottom - top }, style: { fill: { image: hatching, repeat: "repeat" } } });
     }
     if (m.devices) { // names of rows in the margin, as many as fit
       const high = 1 / sy, font = clamp(Math.round(high), 9, 11), every = Math.max(1, Math.ceil((font - 0.5) / high)), fill = css("--muted");
@@ -262,7 +298,7 @@ var iopathy = (function () {
       return;
     }
     const anchor = m.devices[m.order[row]].anchor, at = anchor && $(anchor);
-    if (at) { at.open = true; location.hash = anchor; }
+    if (at) { fill(at); at.open = true; location.hash = anchor; }
   }
   function zoom(m, how) {
     const chart = charts[m.id], now = chart.getOption().dataZoom;
@@ -344,65 +380,90 @@ var iopathy = (function () {
     });
   }
 
+  // ---- what is folded up: its markup is packed, and set in when it is opened
+  // or printed. The template has made it, so texts from logs are escaped there.
+  const parts = [];
+  let packed;
+  function fill(details) {
+    if (!details.dataset.part) return;
+    const [part, at] = details.dataset.part.split(".");
+    delete details.dataset.part;
+    packed = packed || $("parts-bytes").textContent.split(" ");
+    parts[part] = parts[part] || new TextDecoder().decode(unpack.inflate(unpack.bytes(packed[part]))).split("\0");
+    details.insertAdjacentHTML("beforeend", parts[part][at]);
+  }
+
   // ---- theme, start
-  function theme() {
+  function colours() {
     const text = css("--muted"), line = css("--line"), grid = css("--grid");
     const axis = { axisLabel: { color: text, fontSize: 11 }, axisLine: { lineStyle: { color: line } }, axisTick: { lineStyle: { color: line } }, splitLine: { lineStyle: { color: grid } }, nameTextStyle: { color: text, fontSize: 11 } };
+    return { textStyle: { color: text }, xAxis: [axis], yAxis: [axis] };
+  }
+  function theme() {
+    const now = colours();
     for (const id in charts) {
-      charts[id].setOption({ textStyle: { color: text }, xAxis: [axis], yAxis: [axis] });
+      charts[id].setOption(now);
       if (maps[id]) redraw(id);
     }
   }
   function open(hash) {
     const at = hash.length > 1 && $(hash.slice(1));
-    if (at && at.tagName === "DETAILS") { at.open = true; at.scrollIntoView(); }
+    if (at && at.tagName === "DETAILS") { fill(at); at.open = true; at.scrollIntoView(); }
   }
-  async function start() {
-    for (const [id, option] of queue) {
-      const o = option(), place = $(id);
-      for (const z of o.dataZoom || []) { z.zoomOnMouseWheel = "ctrl"; z.moveOnMouseWheel = false; }
-      o.textStyle = { fontFamily: getComputedStyle(document.body).fontFamily };
-      if (id === "fleet") {
-        o.xAxis[0].minInterval = 1;
-        o.yAxis[0].axisTick = { show: false };
-        o.xAxis[0].splitNumber = Math.max(2, Math.floor(place.clientWidth / 110));
-      }
-      if (id === "joint") for (const a of [o.xAxis[0], o.yAxis[0]]) a.interval = data.maps.joint.perDecade;
-      charts[id] = echarts.init(place, null, { renderer: "canvas" });
-      charts[id].setOption(o);
+  // draw makes a chart, once.
+  function draw(id) {
+    if (charts[id] || !queue.has(id)) return;
+    const o = queue.get(id)(), place = $(id);
+    for (const z of o.dataZoom || []) { z.zoomOnMouseWheel = "ctrl"; z.moveOnMouseWheel = false; }
+    if (id === "fleet") {
+      o.xAxis[0].minInterval = 1;
+      o.yAxis[0].axisTick = { show: false };
+      o.xAxis[0].splitNumber = Math.max(2, Math.floor(place.clientWidth / 110));
     }
-    for (const id in data.maps) {
-      try {
-        maps[id] = makeMap(id, await unpack(id + "-bytes"));
-      } catch (e) {
-        const p = document.createElement("p");
-        p.className = "note";
-        p.textContent = "This browser can't unpack the map (" + e.message + "); the tables below hold the figures.";
-        $(id).before(p);
-        continue;
-      }
-      maps[id].plot = $(id).closest(".plot");
-      listen(maps[id]);
+    if (id === "joint") for (const a of [o.xAxis[0], o.yAxis[0]]) a.interval = data.maps.joint.perDecade;
+    if (data.maps[id]) {
+      maps[id] = makeMap(id);
+      maps[id].safe = !!maps.fleet && maps.fleet.safe;
+      paint(maps[id]);
     }
-    if (maps.fleet) toolbar(maps.fleet);
-    theme();
+    o.textStyle = { fontFamily: getComputedStyle(document.body).fontFamily };
+    charts[id] = echarts.init(place, null, { renderer: "canvas" });
+    charts[id].setOption(o);
+    charts[id].setOption(colours());
+    if (maps[id]) { listen(maps[id]); crisp(id); }
+    if (id === "fleet") toolbar(maps.fleet);
+  }
+  // rest draws what stands below the first screen.
+  function rest() {
+    for (const id of queue.keys()) draw(id);
+  }
+  function start() {
+    draw("fleet");
     matchMedia("(prefers-color-scheme:dark)").addEventListener("change", theme);
     let wait;
     addEventListener("resize", () => {
       clearTimeout(wait);
       wait = setTimeout(() => { for (const id in charts) { charts[id].resize(); if (maps[id]) crisp(id); } }, 120);
     });
+    document.addEventListener("toggle", (e) => { if (e.target.open) fill(e.target); }, true);
     addEventListener("hashchange", () => open(location.hash));
     addEventListener("beforeprint", () => {
-      for (const d of document.querySelectorAll("details.device")) d.open = true;
+      rest();
+      for (const d of document.querySelectorAll("details.device")) { fill(d); d.open = true; }
       theme();
     });
     addEventListener("afterprint", theme);
-    open(location.hash);
-    document.documentElement.dataset.ready = String(Math.round(performance.now()));
+    // Ready is what a reader sees first: the words, and the fleet map on the
+    // screen with its tooltip and toolbar.
+    const ready = () => {
+      document.documentElement.dataset.ready = String(Math.round(performance.now()));
+      setTimeout(() => { rest(); document.documentElement.dataset.complete = String(Math.round(performance.now())); }, 0);
+    };
+    if (document.hidden) ready(); else requestAnimationFrame(() => setTimeout(ready, 0));
+    if (document.readyState === "loading") addEventListener("DOMContentLoaded", () => open(location.hash)); else open(location.hash);
   }
   return {
-    add: (id, option) => queue.push([id, option]), start, item, timeLabel, decade, stackTip,
+    add: (id, option) => queue.set(id, option), start, fill, item, timeLabel, decade, stackTip,
     // cell tells where a cell is on the page, for tests and tools.
     cell: (id, col, row) => {
       const box = $(id).getBoundingClientRect(), p = pixelOf(maps[id], col, row);
