@@ -20,6 +20,7 @@ var (
 	EventColumnNames = []string{
 		"time_ns", "host", "device", "pid", "comm", "op", "flags", "offset_bytes", "size_bytes", "queue_ns",
 		"latency_ns", "latency_kind", "depth", "error", "file", "cgroup", "input", "source_offset",
+		"get_ns", "insert_ns",
 	}
 	SampleColumnNames = []string{
 		"time_ns", "interval_ns", "host", "device", "reads", "writes", "discards", "flushes",
@@ -263,6 +264,16 @@ func (c *eventColumns) fill(letters *[1 << flagCount]string) {
 	c.num64(func(ev []Event, out []int64) {
 		for i := range out {
 			out[i] = ev[i].Position
+		}
+	})
+	c.num64(func(ev []Event, out []int64) {
+		for i := range out {
+			out[i] = ev[i].GetNS
+		}
+	})
+	c.num64(func(ev []Event, out []int64) {
+		for i := range out {
+			out[i] = ev[i].InsertNS
 		}
 	})
 }

@@ -123,14 +123,18 @@ type Name uint32
 // Event is one completed I/O. TimeNS is its completion in nanoseconds since
 // the Unix epoch; its start is TimeNS - LatencyNS. Where a source has no
 // latency, LatencyNS is Missing and TimeNS the arrival. QueueNS is the time
-// before dispatch, a part of LatencyNS when the kind is KindQ2C. Depth is the
-// number in flight on arrival, if the source tells. Error is 0 or a positive
-// errno. Position is the byte offset, in the decompressed input, of the line
+// before dispatch, a part of LatencyNS when the kind is KindQ2C. GetNS and
+// InsertNS end at that dispatch, too: they are the time since the block layer
+// had a request for the I/O (blkparse's G) and since it put that into the
+// scheduler's queue (I). Depth is the number in flight on arrival, if the source
+// tells. Error is 0 or a positive errno. Position is the byte offset, in the decompressed input, of the line
 // or record that completed the event.
 type Event struct {
 	TimeNS      int64
 	LatencyNS   int64
 	QueueNS     int64
+	GetNS       int64
+	InsertNS    int64
 	OffsetBytes int64
 	SizeBytes   int64
 	Position    int64
@@ -157,5 +161,5 @@ func (e *Event) StartNS() int64 {
 
 // NewEvent is an Event whose optional fields are all unknown.
 func NewEvent() Event {
-	return Event{LatencyNS: Missing, QueueNS: Missing, OffsetBytes: Missing, SizeBytes: Missing, PID: Missing, Depth: Missing}
+	return Event{LatencyNS: Missing, QueueNS: Missing, GetNS: Missing, InsertNS: Missing, OffsetBytes: Missing, SizeBytes: Missing, PID: Missing, Depth: Missing}
 }

@@ -25,7 +25,7 @@ func EventsFromColumns(cols []Column, names *Names, dst []Event) ([]Event, error
 type EventRows struct {
 	names                              *Names
 	time, offset, size, queue, latency values[int64]
-	position                           values[int64]
+	get, insert, position              values[int64]
 	pid, depth, error                  values[int32]
 	host, device, comm, file, cgroup   words[Name]
 	op                                 words[Op]
@@ -43,6 +43,8 @@ func (r *EventRows) Open(cols []Column, names *Names) (rows int, err error) {
 	r.offset.open(t, "offset_bytes", Missing)
 	r.size.open(t, "size_bytes", Missing)
 	r.queue.open(t, "queue_ns", Missing)
+	r.get.open(t, "get_ns", Missing)
+	r.insert.open(t, "insert_ns", Missing)
 	r.latency.open(t, "latency_ns", Missing)
 	r.position.open(t, "source_offset", 0)
 	r.pid.open(t, "pid", Missing)
@@ -81,6 +83,12 @@ func (r *EventRows) Events(from int, dst []Event) {
 	}
 	for i, v := range r.queue.take(from, len(dst)) {
 		dst[i].QueueNS = v
+	}
+	for i, v := range r.get.take(from, len(dst)) {
+		dst[i].GetNS = v
+	}
+	for i, v := range r.insert.take(from, len(dst)) {
+		dst[i].InsertNS = v
 	}
 	for i, v := range r.offset.take(from, len(dst)) {
 		dst[i].OffsetBytes = v

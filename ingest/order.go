@@ -275,7 +275,7 @@ func seenIn(e *Event) seen {
 	}
 	return named(e.Host, 1) | named(e.Device, 2) | known(int64(e.PID), 3) | named(e.Comm, 4) | named(Name(e.Flags), 6) |
 		known(e.OffsetBytes, 7) | known(e.QueueNS, 9) | known(e.LatencyNS, 10) | known(int64(e.Depth), 12) |
-		named(e.File, 14) | named(e.Cgroup, 15)
+		named(e.File, 14) | named(e.Cgroup, 15) | known(e.GetNS, 18) | known(e.InsertNS, 19)
 }
 
 func (s seen) columns() []bool {

@@ -48,6 +48,9 @@ func (p *blkPairs) event(i int32, offset, size int64, r *blkRecord, out *ingest.
 		e.Kind = ingest.KindD2C
 		e.LatencyNS = r.TimeNS - io.reissued
 	}
+	if io.issued != blkUnknown && io.issued <= r.TimeNS {
+		e.GetNS, e.InsertNS = io.before()
+	}
 	if e.Kind != ingest.KindNone && e.LatencyNS < 0 {
 		out.Count(ingest.FateRejected, blkBackwards, int64(io.lines))
 		out.Reject(r.Text, blkBackwards)
@@ -63,6 +66,21 @@ func (p *blkPairs) event(i int32, offset, size int64, r *blkRecord, out *ingest.
 	out.Count(ingest.FateEvent, "", int64(io.lines))
 	out.Event(e)
 	p.table.remove(i)
+}
+
+// before is how long before its first D an I/O got its request and was inserted.
+// Stamps that contradict the order Q, G, I, D, as those of two CPUs may, are
+// not told.
+func (io *blkIO) before() (get, insert int64) {
+	get, insert = ingest.Missing, ingest.Missing
+	least := io.queued // blkUnknown is below all stamps
+	if io.got >= least && io.got != blkUnknown && io.got <= io.issued {
+		get, least = io.issued-io.got, io.got
+	}
+	if io.inserted >= least && io.inserted != blkUnknown && io.inserted <= io.issued {
+		insert = io.issued - io.inserted
+	}
+	return get, insert
 }
 
 // remember keeps a completed I/O of which more records may come.
@@ -122,6 +140,12 @@ func (p *blkPairs) empty(d int32, r *blkRecord, out *ingest.Out) {
 		i := t.bio(d, r)
 		if i != 0 && r.Action != blkQueue {
 			t.ios[i].lines++
+			switch r.Action {
+			case blkGet:
+				t.ios[i].got = r.TimeNS
+			case blkInsert:
+				t.ios[i].inserted = r.TimeNS
+			}
 			return
 		}
 		if r.Action == blkGet && p.devs[d].owed > 0 { // a flush was quicker than its own G
@@ -131,6 +155,12 @@ func (p *blkPairs) empty(d int32, r *blkRecord, out *ingest.Out) {
 		io := p.fresh(d, r, blkWaiting)
 		if r.Action == blkQueue || r.Action == blkInsert {
 			io.queued = r.TimeNS
+		}
+		switch r.Action {
+		case blkGet:
+			io.got = r.TimeNS
+		case blkInsert:
+			io.inserted = r.TimeNS
 		}
 		p.open(&io, out)
 	case blkIssue:

@@ -7,7 +7,7 @@ import (
 )
 
 // blkOpenLimit bounds the I/Os in flight that are remembered of one input
-// (about 45 MB); beyond it the oldest are given up as "too-many-open".
+// (about 50 MB); beyond it the oldest are given up as "too-many-open".
 const blkOpenLimit = 1 << 18
 
 // blkWalk bounds how many I/Os of one first sector are looked at for a match.
@@ -30,6 +30,8 @@ type blkIO struct {
 	sectors  uint64 // sectors that are not completed yet
 	done     uint64 // sectors completed by earlier C records of this request
 	queued   int64  // Q of the earliest bio, or blkUnknown
+	got      int64  // G, or blkUnknown
+	inserted int64  // first I, or blkUnknown
 	issued   int64  // first D, or blkUnknown
 	reissued int64  // last D
 	cgroup   uint64

@@ -42,7 +42,7 @@ const (
 //     C ends it. Time and task are those of the request's earliest bio.
 //   - M and F put a bio (or a whole request) into another request.
 //   - X cuts a bio in two; both parts keep time and task of the whole.
-//   - R takes a request back; queue_ns ends at the first D.
+//   - R takes a request back; queue_ns, get_ns and insert_ns end at the first D.
 //   - C of a part shortens the request; the event comes with the last part.
 //   - Two I/Os in flight at the same place are told apart first in, first out.
 //   - A request with no Q in the trace has KindD2C and no queue time. A bio

@@ -31,7 +31,8 @@ func (p *blkPairs) room(keep int32, out *ingest.Out) {
 // fresh is an I/O that the record in hand opens.
 func (p *blkPairs) fresh(d int32, r *blkRecord, state blkState) blkIO {
 	return blkIO{
-		sector: r.Sector, sectors: r.Sectors, queued: blkUnknown, issued: blkUnknown, reissued: blkUnknown,
+		sector: r.Sector, sectors: r.Sectors, queued: blkUnknown, got: blkUnknown, inserted: blkUnknown,
+		issued: blkUnknown, reissued: blkUnknown,
 		cgroup: r.Cgroup, comm: p.comm(r.Comm), dev: d, pid: r.PID, lines: 1, op: r.Op, flags: r.Flags, state: state,
 	}
 }
@@ -85,22 +86,29 @@ func (p *blkPairs) get(d int32, r *blkRecord, out *ingest.Out) {
 	i := p.table.bio(d, r)
 	if i == 0 {
 		io := p.fresh(d, r, blkRequest)
+		io.got = r.TimeNS
 		p.open(&io, out)
 		return
 	}
-	p.table.ios[i].state = blkRequest
-	p.table.ios[i].lines++
+	io := &p.table.ios[i]
+	io.state, io.got = blkRequest, r.TimeNS
+	io.lines++
 }
 
 func (p *blkPairs) insert(d int32, r *blkRecord, out *ingest.Out) {
 	i := p.table.request(d, r.Sector, r.Sectors, r.Op, false)
 	if i == 0 {
 		io := p.fresh(d, r, blkRequest)
+		io.inserted = r.TimeNS
 		p.open(&io, out)
 		return
 	}
-	p.table.ios[i].state = blkRequest
-	p.table.ios[i].lines++
+	io := &p.table.ios[i]
+	io.state = blkRequest
+	io.lines++
+	if io.inserted == blkUnknown && io.issued == blkUnknown { // what is taken back is inserted anew
+		io.inserted = r.TimeNS
+	}
 }
 
 func (p *blkPairs) issue(d int32, r *blkRecord, out *ingest.Out) {
@@ -155,6 +163,12 @@ func (p *blkPairs) join(i, j int32, out *ingest.Out) {
 	a, b := &t.ios[i], &t.ios[j]
 	if a.queued != blkUnknown && b.queued != blkUnknown && b.queued < a.queued {
 		a.queued, a.pid, a.comm, a.cgroup, a.flags = b.queued, b.pid, b.comm, b.cgroup, b.flags
+	}
+	if a.got == blkUnknown {
+		a.got = b.got
+	}
+	if a.inserted == blkUnknown {
+		a.inserted = b.inserted
 	}
 	if a.err == 0 {
 		a.err = b.err

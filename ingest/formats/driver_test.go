@@ -140,8 +140,12 @@ func dump(w *strings.Builder, b *ingest.Batch) {
 		if flags == "" {
 			flags = "-"
 		}
-		fmt.Fprintf(w, "event %d %s %s %s %s offset %s size %s queue %s latency %s %s depth %s error %d pid %s comm %s file %s cgroup %s @%d\n",
-			e.TimeNS, word(b, e.Host), word(b, e.Device), e.Op, flags, known(e.OffsetBytes), known(e.SizeBytes), known(e.QueueNS),
+		stages := ""
+		if e.GetNS >= 0 || e.InsertNS >= 0 {
+			stages = fmt.Sprintf(" get %s insert %s", known(e.GetNS), known(e.InsertNS))
+		}
+		fmt.Fprintf(w, "event %d %s %s %s %s offset %s size %s queue %s%s latency %s %s depth %s error %d pid %s comm %s file %s cgroup %s @%d\n",
+			e.TimeNS, word(b, e.Host), word(b, e.Device), e.Op, flags, known(e.OffsetBytes), known(e.SizeBytes), known(e.QueueNS), stages,
 			known(e.LatencyNS), e.Kind, known(e.Depth), e.Error, known(e.PID), word(b, e.Comm), word(b, e.File), word(b, e.Cgroup), e.Position)
 	}
 	for i := range b.Samples {
@@ -341,7 +345,10 @@ func check(t testing.TB, c *ingest.Chunk) {
 	t.Helper()
 	for i := range c.Events {
 		e := &c.Events[i]
-		if min(e.LatencyNS, e.QueueNS, e.OffsetBytes, e.SizeBytes, int64(e.PID), int64(e.Depth)) < ingest.Missing || e.Error < 0 {
+		if e.InsertNS > e.GetNS && e.GetNS >= 0 || max(e.GetNS, e.InsertNS) > e.QueueNS && e.QueueNS >= 0 {
+			t.Errorf("stages out of their order: %+v", *e)
+		}
+		if min(e.LatencyNS, e.QueueNS, e.GetNS, e.InsertNS, e.OffsetBytes, e.SizeBytes, int64(e.PID), int64(e.Depth)) < ingest.Missing || e.Error < 0 {
 			t.Errorf("impossible event %+v", *e)
 		}
 		if e.Device == 0 || e.Host == 0 || e.SizeBytes > 0 && e.OffsetBytes > math.MaxInt64-e.SizeBytes {

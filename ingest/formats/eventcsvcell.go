@@ -58,7 +58,7 @@ func (d *eventCSV) plain(line []byte, out *ingest.Out) bool {
 		return false
 	}
 	e := ingest.Event{
-		TimeNS: stamp, LatencyNS: v[3], QueueNS: v[2], OffsetBytes: v[0], SizeBytes: v[1], Position: out.Position,
+		TimeNS: stamp, LatencyNS: v[3], QueueNS: v[2], GetNS: ingest.Missing, InsertNS: ingest.Missing, OffsetBytes: v[0], SizeBytes: v[1], Position: out.Position,
 		PID: int32(pid), Depth: ingest.Missing, Op: op, Flags: flags, Kind: ingest.KindQ2C,
 		Host: out.Names.Intern(line[i+1 : host]), Device: out.Names.Intern(line[host+1 : device]), Comm: out.Names.Intern(line[at+1 : comm]),
 	}

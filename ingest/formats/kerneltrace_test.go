@@ -70,6 +70,19 @@ func TestKernelTraceRuns(t *testing.T) {
 	check(Ftrace, q2c, read, 1513, 18726912, 203.9, runA...)
 	check(Ftrace, q2c, write, 1176, 26691584, 1188.7, runA...)
 	check(Ftrace, q2c, flush, 94, 0, 0, runA...)
+	out, _ := sharedTrace(t, Ftrace, ingest.Options{}, runA...)
+	got, inserted := 0, 0
+	for _, e := range out.Events {
+		if e.SizeBytes > 0 && e.GetNS >= 0 {
+			got++
+		}
+		if e.SizeBytes > 0 && e.InsertNS >= 0 {
+			inserted++
+		}
+	}
+	if got != 2689 || inserted != 47 { // as many as btt has Q2G and I2D of
+		t.Errorf("%d requests tell when they were made, %d when inserted", got, inserted)
+	}
 	runC := []string{"ftrace", "runC-ftrace-block+syscalls.trace_pipe.txt.gz"}
 	check(Ftrace, q2c, read, 304, 3325952, 177.0, runC...)
 	check(Ftrace, q2c, write, 155, 2348032, 0, runC...)

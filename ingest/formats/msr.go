@@ -153,7 +153,7 @@ func (d msr) event(line []byte, out *ingest.Out) (reason string) {
 		out.Names.KeepPair(load8(line, msrStampDigits+1)&(1<<(8*n)-1)|uint64(n)<<56, hostName, device)
 	}
 	out.Events = append(out.Events, ingest.Event{
-		TimeNS: (stamp-msrEpoch)*100 + latency, LatencyNS: latency, QueueNS: ingest.Missing,
+		TimeNS: (stamp-msrEpoch)*100 + latency, LatencyNS: latency, QueueNS: ingest.Missing, GetNS: ingest.Missing, InsertNS: ingest.Missing,
 		OffsetBytes: offset, SizeBytes: size, Position: out.Position,
 		PID: ingest.Missing, Depth: ingest.Missing, Op: op, Kind: ingest.KindQ2C,
 		Host: hostName, Device: device,
@@ -243,6 +243,7 @@ func (d msr) quick(b []byte, out *ingest.Out) int {
 	latency := int64(joined(x, k)) * 100
 	e := nextEvent(out)
 	e.TimeNS, e.LatencyNS, e.QueueNS = (stamp-msrEpoch)*100+latency, latency, ingest.Missing
+	e.GetNS, e.InsertNS = ingest.Missing, ingest.Missing
 	e.OffsetBytes, e.SizeBytes, e.Position = offset, size, out.Position
 	e.PID, e.Depth, e.Error = ingest.Missing, ingest.Missing, 0
 	e.Host, e.Device, e.Comm, e.File, e.Cgroup = host, device, 0, 0, 0

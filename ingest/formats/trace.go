@@ -194,6 +194,7 @@ func (t *traceSource) at(rel int64) (ns int64, ok bool) {
 func (t *traceSource) arrival(out *ingest.Out, ns int64, op ingest.Op, offset, size int64, device []byte) *ingest.Event {
 	e := nextEvent(out)
 	e.TimeNS, e.LatencyNS, e.QueueNS = ns, ingest.Missing, ingest.Missing
+	e.GetNS, e.InsertNS = ingest.Missing, ingest.Missing
 	e.OffsetBytes, e.SizeBytes, e.Position = offset, size, out.Position
 	e.PID, e.Depth, e.Error = ingest.Missing, ingest.Missing, 0
 	e.Host, e.Device, e.Comm, e.File, e.Cgroup = out.Names.Intern(t.host), out.Names.Intern(device), 0, 0, 0

@@ -13,7 +13,7 @@ import (
 
 // The columns that the folds need.
 var (
-	eventColumns  = []string{"time_ns", "device", "comm", "op", "flags", "offset_bytes", "size_bytes", "queue_ns", "latency_ns", "latency_kind", "depth", "error", "cgroup", "source_offset"}
+	eventColumns  = []string{"time_ns", "device", "comm", "op", "flags", "offset_bytes", "size_bytes", "queue_ns", "get_ns", "insert_ns", "latency_ns", "latency_kind", "depth", "error", "cgroup", "source_offset"}
 	sampleColumns = ingest.SampleColumnNames
 )
 
