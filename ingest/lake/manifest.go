@@ -132,16 +132,12 @@ func (l *Lock) StageManifest(m Manifest) (*StagedManifest, error) {
 			m.Inputs[i].Parts = []Part{}
 		}
 	}
-	b, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("lake: manifest: %w", err)
-	}
 	path := filepath.Join(l.dir, filepath.FromSlash(RunPath(m.Run)))
 	f, err := createFile(path)
 	if err != nil {
 		return nil, err
 	}
-	if _, err = f.Write(append(b, '\n')); err != nil {
+	if err = m.encode(f); err != nil {
 		f.abort()
 	} else {
 		err = f.settle()
@@ -169,12 +165,8 @@ func Manifests(dir string) ([]Manifest, error) {
 			continue
 		}
 		path := filepath.Join(runs, f.Name())
-		b, err := os.ReadFile(path)
+		m, err := readManifest(path)
 		if err != nil {
-			return nil, fmt.Errorf("lake: manifests: %w", err)
-		}
-		var m Manifest
-		if err := json.Unmarshal(b, &m); err != nil {
 			return nil, fmt.Errorf("lake: manifest %s: %w", path, err)
 		}
 		if m.Schema != Schema {
