@@ -156,6 +156,11 @@ func devices(points []reduce.Point, order []int) [][]int {
 	return runs
 }
 
+// aloneTrust is what is left of the confidence in a healthy window of a device
+// that could be held against nothing but itself: were it slow all the time, it
+// would look the same.
+const aloneTrust = 0.8
+
 // diagnosis puts what is said of a window into words and numbers.
 func (m *Model) diagnosis(p *reduce.Point, l *look, s *saying, j *judge, cause *int) Diagnosis {
 	w := p.Window
@@ -195,6 +200,9 @@ func (m *Model) diagnosis(p *reduce.Point, l *look, s *saying, j *judge, cause *
 		d.Severity = min(l.severity, 1)
 		d.Margin = 1 - d.Severity
 		d.Confidence = m.Well.At(d.Margin)
+		if p.Normal.Alone {
+			d.Confidence *= aloneTrust
+		}
 	case Idle:
 		d.Severity, d.Confidence = 0, 1
 	case Artefact:
@@ -244,12 +252,15 @@ func margin(score []float64, at int) float64 {
 func warnings(points []reduce.Point, d []Diagnosis) []string {
 	var w []string
 	artefacts, prior := 0, 0
+	alone := map[features.Key]bool{}
 	for i := range d {
 		switch {
 		case d[i].Verdict == Artefact:
 			artefacts++
 		case d[i].Verdict != Idle && points[i].Normal.Source == "prior":
 			prior++
+		case d[i].Verdict == Healthy && points[i].Normal.Alone:
+			alone[d[i].Key] = true
 		}
 	}
 	if artefacts > 0 {
@@ -257,6 +268,9 @@ func warnings(points []reduce.Point, d []Diagnosis) []string {
 	}
 	if prior > 0 {
 		w = append(w, fmt.Sprintf("%d windows were held against a general normal: nothing is known of their devices (an inventory helps)", prior))
+	}
+	if len(alone) > 0 {
+		w = append(w, fmt.Sprintf("no baseline yet for %d devices: there is no earlier night of theirs and no peer with windows, so one that is slow from beginning to end would pass for healthy; their healthy windows have a lower confidence", len(alone)))
 	}
 	return w
 }

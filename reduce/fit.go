@@ -53,9 +53,13 @@ func Refit(ws []features.Window, inv Inventory, prior *Model, healthy []bool, o 
 			m.Windows++
 		}
 	}
+	if prior != nil {
+		m.history = prior.history
+	}
 	points := make([]Point, len(ws))
+	past := m.recall()
 	for i := range ws {
-		points[i] = m.measure(&ws[i], inv)
+		points[i] = m.measure(&ws[i], inv, past)
 	}
 	if healthy != nil {
 		m.centre(points, healthy)
@@ -132,16 +136,17 @@ func (m *Model) components(points []Point, share float64) {
 // axes are sharpened by the context and the normals (axes.go).
 func (m *Model) Project(ws []features.Window, inv Inventory) []Point {
 	points := make([]Point, len(ws))
+	past := m.recall()
 	for i := range ws {
-		points[i] = m.measure(&ws[i], inv)
+		points[i] = m.measure(&ws[i], inv, past)
 		m.standardise(&points[i])
 		m.rotate(&points[i])
 	}
 	return points
 }
 
-func (m *Model) measure(w *features.Window, inv Inventory) Point {
-	p := Point{Window: w, Space: m, Vector: w.Vector, Device: inv[w.Key], Normal: m.normal(w, inv[w.Key])}
+func (m *Model) measure(w *features.Window, inv Inventory, past *recall) Point {
+	p := Point{Window: w, Space: m, Vector: w.Vector, Device: inv[w.Key], Normal: m.normal(w, inv[w.Key], past)}
 	if w.Idle {
 		return p
 	}
@@ -164,9 +169,10 @@ func (m *Model) measure(w *features.Window, inv Inventory) Point {
 	return p
 }
 
-// normal finds what a window is held against: the device's own normal, its
-// group's, its rotational kind's, the constants.
-func (m *Model) normal(w *features.Window, d Device) Normal {
+// normal finds what a window is held against: the device's nights before, its
+// peers', its own windows at hand, its group's, its rotational kind's, the
+// constants.
+func (m *Model) normal(w *features.Window, d Device, past *recall) Normal {
 	n := Normal{Group: groupOf(d), Source: "prior", Value: flatLevel, Rate: otherRate}
 	rot := d.Rotational == "1"
 	if rot {
@@ -198,6 +204,8 @@ func (m *Model) normal(w *features.Window, d Device) Normal {
 			}
 		}
 	}
+	n.Alone = g != nil && g.Devices == 1 && (n.Source == "device" || n.Source == "group")
+	past.refine(&n, w, d, g)
 	n.Expected = expected(w, n.Value, n.Rate, rot)
 	return n
 }

@@ -29,6 +29,8 @@ type Model struct {
 	Components  [][]float64     `json:"components"`
 	Variance    []float64       `json:"variance"` // second moment along each of the 12 axes, largest first
 	Kept        float64         `json:"kept"`     // share of it in the components
+
+	history *History
 }
 
 // Group is the normal of the devices of one model, rotational kind, or of all
@@ -40,6 +42,7 @@ type Group struct {
 	Rate       float64 `json:"rate"`   // bytes per busy second at its best
 	Source     string  `json:"source"` // group, rotational or prior: what weighs most in Level
 	Windows    int     `json:"windows"`
+	Devices    int     `json:"devices,omitempty"` // that had windows; 0 not known
 }
 
 // Own is the normal of one device by its own healthy windows.
@@ -109,6 +112,7 @@ func (m *Model) Shipped() *Model {
 	c.Devices, c.Groups = nil, nil
 	for _, g := range m.Groups {
 		if g.Name == "" || strings.HasPrefix(g.Name, kindPrefix) {
+			g.Devices = 0
 			c.Groups = append(c.Groups, g)
 		}
 	}

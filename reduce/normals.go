@@ -216,7 +216,7 @@ func (l *learner) groups(all []members) []Group {
 		}
 		slices.Sort(pool.windows)
 		base := l.priorKind(rot)
-		g := Group{Name: pool.name, Rotational: rot, Level: base.Level, Rate: l.rate(&pool, base.Rate), Source: "prior", Windows: len(pool.windows)}
+		g := Group{Name: pool.name, Rotational: rot, Level: base.Level, Rate: l.rate(&pool, base.Rate), Source: "prior", Windows: len(pool.windows), Devices: l.devicesOf(pool.windows)}
 		if len(pool.windows) > 0 {
 			own, n := l.level(pool.windows, g.Rate, rot == "1")
 			g.Source = "rotational"
@@ -239,7 +239,7 @@ func (l *learner) groups(all []members) []Group {
 			continue // stands already
 		}
 		next := kinds[m.rotational]
-		g := Group{Name: m.name, Rotational: m.rotational, Source: "group", Windows: len(m.windows)}
+		g := Group{Name: m.name, Rotational: m.rotational, Source: "group", Windows: len(m.windows), Devices: l.devicesOf(m.windows)}
 		floor := otherRate
 		if m.rotational == "1" {
 			floor = diskRate

@@ -23,9 +23,11 @@ type Normal struct {
 	Value    float64 // log10 ns of one I/O at one in flight, transfer not counted
 	Expected float64 // log10 ns for the window's mean request: Value, the share of seeks, the transfer at Rate
 	Rate     float64 // bytes/s of the group at its best
-	Source   string  // device, group, rotational, prior
+	Source   string  // nights (of the device before), peers (in their nights), device, group, rotational, prior
 	Group    string
-	Windows  int // that it was taken from
+	Windows  int  // that it was taken from; devices, of peers
+	Nights   int  // of the device, that it was taken from
+	Alone    bool // it is of windows of the device itself at hand, and nothing else is known: slow from beginning to end would pass
 }
 
 // Point is a window among its peers. Z is its deviation from healthy by

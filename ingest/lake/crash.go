@@ -133,7 +133,7 @@ func (l *Lock) unnamed(path string, begun, named map[string]bool) bool {
 }
 
 // tables are the folders that hold parts.
-var tables = []string{Events, Evidence, Labels, Profiles, Samples, Ticks, Windows}
+var tables = []string{Baselines, Events, Evidence, Labels, Profiles, Samples, Ticks, Windows}
 
 // names gives the paths of all parts that the manifests name.
 func names(all []Manifest) map[string]bool {

@@ -11,13 +11,14 @@ import (
 
 // The tables of a lake: the folders below its root that hold parts.
 const (
-	Events   = "events"
-	Samples  = "samples"
-	Evidence = "evidence"
-	Ticks    = "ticks"
-	Windows  = "windows"
-	Labels   = "labels"
-	Profiles = "profiles"
+	Events    = "events"
+	Samples   = "samples"
+	Evidence  = "evidence"
+	Ticks     = "ticks"
+	Windows   = "windows"
+	Labels    = "labels"
+	Profiles  = "profiles"
+	Baselines = "baselines"
 )
 
 // hiveNull is what Hive writes for a null; a name that happens to be it must

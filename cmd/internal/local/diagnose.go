@@ -163,7 +163,13 @@ func (j *Job) fit(windows []features.Window, inv reduce.Inventory, rules *cluste
 		for i := range f.windows {
 			km.EndNS = max(km.EndNS, f.windows[i].EndNS)
 		}
-		points, space, err := cluster.Place(f.windows, inv, rules, shipped, j.Config.Reduce, j.Config.Cluster)
+		past, err := j.history(f, inv)
+		if err != nil {
+			return nil, cluster.Result{}, km, err
+		}
+		before := *shipped
+		before.Reduce = shipped.Reduce.Remembering(past)
+		points, space, err := cluster.Place(f.windows, inv, rules, &before, j.Config.Reduce, j.Config.Cluster)
 		if err != nil {
 			return nil, cluster.Result{}, km, err
 		}
@@ -210,6 +216,11 @@ func (j *Job) label(windows []features.Window, inv reduce.Inventory, rules *clus
 				if inv == nil {
 					inv = inventoryOf(km.Devices)
 				}
+				past, err := j.history(f, inv)
+				if err != nil {
+					return nil, cluster.Result{}, km, err
+				}
+				km.Reduce = km.Reduce.Remembering(past)
 				points := km.Reduce.Project(f.windows, inv)
 				res := km.Cluster.Label(points, rules, j.Config.Cluster)
 				if names != nil {
@@ -334,11 +345,14 @@ func (j *Job) StoreDiagnosis(d *Diagnosed) error {
 	if err := keep.labels(d); err != nil {
 		return err
 	}
+	if err := keep.baselines(d); err != nil {
+		return err
+	}
 	var cells []lake.Cell
 	for _, c := range slices.SortedFunc(maps.Keys(j.cells), compareCells) {
 		cells = append(cells, lake.Cell{Host: c.host, Date: c.date})
 	}
-	_, err = keep.store(lock, cells, lake.Labels)
+	_, err = keep.store(lock, cells, lake.Labels, lake.Baselines)
 	return err
 }
 

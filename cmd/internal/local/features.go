@@ -420,7 +420,7 @@ func (h *hostTask) hear(f *ingest.Evidence, names *ingest.Names, input string, l
 // tail is the part of a path from its table on.
 func tail(path string) string {
 	p := filepath.ToSlash(path)
-	for _, table := range []string{lake.Events, lake.Samples, lake.Evidence, lake.Ticks, lake.Windows, lake.Profiles, lake.Labels} {
+	for _, table := range []string{lake.Events, lake.Samples, lake.Evidence, lake.Ticks, lake.Windows, lake.Profiles, lake.Labels, lake.Baselines} {
 		if i := strings.LastIndex(p, "/"+table+"/date="); i >= 0 {
 			return p[i+1:]
 		}

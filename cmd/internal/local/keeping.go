@@ -29,7 +29,7 @@ type keeping struct {
 
 func newKeeping(j *Job, manifests []lake.Manifest) *keeping {
 	k := &keeping{j: j, manifests: manifests, live: map[string]lake.Part{}, same: map[string]bool{}, changed: map[cell]bool{}}
-	for _, table := range []string{lake.Windows, lake.Ticks, lake.Profiles, lake.Labels} {
+	for _, table := range []string{lake.Windows, lake.Ticks, lake.Profiles, lake.Labels, lake.Baselines} {
 		for _, p := range lake.Parts(manifests, table) {
 			k.live[p.Path] = p
 		}

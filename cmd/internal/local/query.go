@@ -9,7 +9,7 @@ import (
 )
 
 // Tables are the lake's tables, in the order in which rows go through them.
-var Tables = []string{lake.Events, lake.Samples, lake.Evidence, lake.Ticks, lake.Windows, lake.Profiles, lake.Labels}
+var Tables = []string{lake.Events, lake.Samples, lake.Evidence, lake.Ticks, lake.Windows, lake.Profiles, lake.Labels, lake.Baselines}
 
 // Views is SQL (DuckDB's) that makes each table of the lake a view of its
 // name, of the parts that count; tables without parts are named in empty.

@@ -42,7 +42,7 @@ func (j *Job) Verify(ctx context.Context) (*Verified, error) {
 		return nil, err
 	}
 	var parts []lake.Part
-	for _, table := range []string{lake.Events, lake.Samples, lake.Evidence, lake.Ticks, lake.Windows, lake.Profiles, lake.Labels} {
+	for _, table := range []string{lake.Events, lake.Samples, lake.Evidence, lake.Ticks, lake.Windows, lake.Profiles, lake.Labels, lake.Baselines} {
 		parts = append(parts, lake.Parts(manifests, table)...)
 	}
 	v := &Verified{Parts: int64(len(parts)), Wrong: []Wrong{}}
