@@ -343,9 +343,52 @@ func TestBrowserHostileNamesStayText(t *testing.T) {
 	b.quiet()
 }
 
+// Cards beyond the first are packed: they are set in when they are opened, by
+// keys as by a click, and hostile names in them stay text.
+func TestBrowserOpensPackedCards(t *testing.T) {
+	in := made(130, 30, 40, 9)
+	hostile(in)
+	b := openPage(t, in)
+	type state struct {
+		Packed, Inside int
+		Text           string
+	}
+	look := func(n int) state {
+		t.Helper()
+		return value[state](b, fmt.Sprintf(`(() => { const d = document.getElementById("device-%d"); return {Packed: document.querySelectorAll("details.device[data-part]").length, Inside: d.querySelectorAll(".evidence").length, Text: d.innerText} })()`, n))
+	}
+	if s := look(30); s.Packed != 40-plainSections || s.Inside != 0 {
+		t.Fatalf("%d cards are packed, that in question holds %d", s.Packed, s.Inside)
+	}
+	b.click("#device-30 > summary")
+	if s := look(30); s.Packed != 39-plainSections || s.Inside == 0 || !strings.Contains(s.Text, "The 12 features of that window") {
+		t.Errorf("opened, %d cards are left and it says %q", s.Packed, s.Text)
+	}
+	b.script(`document.querySelector("#device-31 > summary").focus()`)
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.wait(60)
+	if s := look(31); s.Inside == 0 {
+		t.Error("Enter opens an empty card")
+	}
+	b.script(`location.hash = "device-40"`)
+	b.wait(60)
+	if s := look(40); s.Inside == 0 {
+		t.Error("a link opens an empty card")
+	}
+	b.script(`document.querySelectorAll("details[data-part]").forEach((d) => { iopathy.fill(d); d.open = true })`)
+	if n := value[int](b, `[...document.querySelectorAll("#devices > details:last-of-type tbody tr")].length`); n != 130 {
+		t.Errorf("the table of all devices has %d rows", n)
+	}
+	type elements struct{ Images, Scripts int }
+	if found := value[elements](b, `({Images: document.querySelectorAll("img").length, Scripts: document.querySelectorAll("main script").length})`); found != (elements{}) {
+		t.Errorf("log text became markup: %+v", found)
+	}
+	b.quiet()
+}
+
 // The page prints: all cards open, no toolbar, and the browser makes a PDF of it.
 func TestBrowserPrints(t *testing.T) {
-	in := made(20, 40, 8, 3)
+	in := made(30, 40, plainSections+6, 3)
 	carded(in)
 	b := openPage(t, in)
 	shut := value[int](b, `document.querySelectorAll("details.device:not([open])").length`)
@@ -357,6 +400,9 @@ func TestBrowserPrints(t *testing.T) {
 	}
 	if left := value[int](b, `document.querySelectorAll("details.device:not([open])").length`); left > 0 {
 		t.Errorf("%d of %d shut cards were printed shut", left, shut)
+	}
+	if empty := value[int](b, `[...document.querySelectorAll("details.device")].filter((d) => !d.querySelector(".evidence")).length`); empty > 0 {
+		t.Errorf("%d cards were printed empty", empty)
 	}
 	b.quiet()
 }

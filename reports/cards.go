@@ -74,14 +74,25 @@ func (f *facts) card(k features.Key) *Card {
 
 func (f *facts) cardView(d *device) *cardView {
 	v := &cardView{}
-	plane, text := f.devicePlane(d)
-	v.Plane, v.PlaneText = plane.inline(), text
+	if f.drawing {
+		plane, text := f.devicePlane(d)
+		v.Plane, v.PlaneText = plane.inline(), text
+		f.pictureBytes += len(v.Plane)
+	}
 	c := f.card(d.Key)
 	if c == nil {
 		return v
 	}
-	grid, text := f.gridPicture(c)
-	v.Grid, v.GridText = grid.inline(), text
+	switch {
+	case c.Grid == nil || c.Grid.Total == 0:
+	case f.gridBytes < gridBudget:
+		grid, text := f.gridPicture(c)
+		v.Grid, v.GridText = grid.inline(), text
+		f.gridBytes += len(v.Grid)
+		f.gridsDrawn++
+	default:
+		f.gridsLeft++
+	}
 	v.GridRows = gridRows(c.Grid)
 	for _, e := range c.Exemplars {
 		x := exemplarView{When: f.time.at(e.StartNS) + " to " + f.time.at(e.EndNS), Severity: fmt.Sprintf("%.1f", e.Severity)}
@@ -179,6 +190,8 @@ func (f *facts) gridPicture(c *Card) (picture, string) {
 	wide := (p.right - p.left) / float64(g.Cols)
 	const shades = 8
 	cells := make([][]byte, shades) // a path a shade
+	var begin [shades]int           // of its last bar
+	shade, length, at := -1, 0, -1
 	for i, n := range g.Count {
 		row, col := i/g.Cols, i%g.Cols
 		if n == 0 || row < from || row >= to {
@@ -190,7 +203,14 @@ func (f *facts) gridPicture(c *Card) (picture, string) {
 		if most > 1 {
 			s = int(float64(shades-1)*math.Log(float64(n))/math.Log(float64(most)) + 0.5)
 		}
-		cells[s] = fmt.Appendf(cells[s], "M%.1f %.1fh%.2fv%.1fh-%.2fz", p.left+wide*float64(col), top, wide, bottom-top, wide)
+		if s == shade && at == i-1 && col > 0 { // one bar for cells alike
+			cells[s] = cells[s][:begin[s]]
+			length++
+		} else {
+			begin[s], shade, length = len(cells[s]), s, 1
+		}
+		at = i
+		cells[s] = fmt.Appendf(cells[s], "M%.1f %.1fh%.1fv%.1fh-%.1fz", p.left+wide*float64(col+1-length), top, wide*float64(length), bottom-top, wide*float64(length))
 	}
 	p.frame()
 	for s, path := range cells {

@@ -36,6 +36,11 @@ type facts struct {
 	band         *band     // of the plane, once asked for
 	leftOut      int       // episodes beyond the budget
 	spare        []float64 // for medians
+	// What the pictures of the cards take of the page, in the order of the cards.
+	drawing                 bool // the card in hand has its pictures
+	pictureBytes, gridBytes int
+	drawnCards              int
+	gridsDrawn, gridsLeft   int
 }
 
 // device is what is known of one device.

@@ -99,7 +99,7 @@ func (f *facts) figures() ([]figureFile, error) {
 	all = append(all,
 		figureFile{name: "dendrogram", title: "Last merges of the linkage", caption: "Cosine distance; the dashed line is the cut into classes", pic: f.dendrogram()})
 	for _, d := range f.devices {
-		if f.anchor(d) != "" {
+		if f.anchor(d) != "" && d.place < maxFigures {
 			all = append(all, f.deviceFigures(d)...)
 		}
 	}

@@ -80,6 +80,8 @@ func HTML(w io.Writer, in *Input) error {
 	script, version := assets.Script(in.Echarts)
 	p.Echarts = version
 
+	folded := &parts{t: t}
+	folded.fold(p)
 	out := &sink{w: w}
 	style, app := asset("style.css"), asset("unpack.js")+asset("app.js")
 	out.template(t, "head.html", p)
@@ -96,7 +98,9 @@ func HTML(w io.Writer, in *Input) error {
 	for _, c := range all {
 		out.text("iopathy.add(\"", c.ID, "\",function(){return ", c.Option, "});\n")
 	}
-	out.text("iopathy.start();</script>\n</body>\n</html>\n")
+	out.text("iopathy.start();</script>\n")
+	out.parts(folded) // after what the first screen needs
+	out.text("</body>\n</html>\n")
 	if out.err != nil {
 		return fmt.Errorf("report: writing the page: %w", out.err)
 	}

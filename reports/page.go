@@ -13,7 +13,8 @@ import (
 const (
 	maxTopEpisodes = 10
 	maxEpisodes    = 500
-	maxSections    = 60
+	maxSections    = 1000
+	maxFigures     = 60 // devices with figures of their own
 	maxDeviceRows  = 2000
 	maxSources     = 300
 	maxEvidence    = 6
@@ -54,6 +55,9 @@ type pageView struct {
 	Plane              planeView
 	Sections           []sectionView
 	SectionsLeft       int
+	PictureRule        string // which cards have pictures, where not all have
+	DevicesPart        string // where packed markup stands
+	EpisodesPart       string
 	Devices            []deviceRow
 	DevicesLeft        int
 	Sources            []sourceView

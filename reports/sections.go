@@ -13,6 +13,7 @@ import (
 type sectionView struct {
 	Anchor, Device, Level string
 	Open                  bool
+	Part                  string // where its packed markup stands; "" where it is in the page itself
 	Colour                template.CSS
 	Summary               string
 	Spark                 template.HTML
@@ -33,8 +34,19 @@ type worstView struct {
 	When, Severity, Confidence, Name, Margin, Nearest, Normal string
 }
 
-// openSections is the number of cards that stand open.
-const openSections = 3
+// openSections is the number of cards that stand open, plainSections that of
+// those in the page itself: what is beyond is packed until it is opened.
+const (
+	openSections  = 3
+	plainSections = 12
+)
+
+// The pictures of the cards, the worst device's first, take at most so many
+// bytes of markup, which packs to about a quarter.
+const (
+	pictureBudget = 4_000_000 // severity over time, busy or sick
+	gridBudget    = 3_000_000 // latency over time
+)
 
 // sections makes the cards of the worst devices.
 func (f *facts) sections(p *pageView) {
@@ -50,6 +62,16 @@ func (f *facts) sections(p *pageView) {
 		s := f.section(d)
 		s.Open = len(p.Sections) < openSections
 		p.Sections = append(p.Sections, s)
+	}
+	if without := len(p.Sections) - f.drawnCards; f.gridsLeft > 0 || without > 0 {
+		p.PictureRule = fmt.Sprintf("The pictures of the worst devices come first and fill at most %s before they are packed: ", volume(pictureBudget+gridBudget))
+		if f.gridsLeft > 0 {
+			p.PictureRule += fmt.Sprintf("latency over time is drawn for %s and left out for %s. ", plural(f.gridsDrawn, "device"), count(int64(f.gridsLeft)))
+		}
+		if without > 0 {
+			p.PictureRule += fmt.Sprintf("The last %s have no pictures. ", plural(without, "card"))
+		}
+		p.PictureRule += "Every card has its figures, and so has report.json."
 	}
 }
 
@@ -71,8 +93,12 @@ func (f *facts) section(d *device) sectionView {
 			Confidence: percent(r.Confidence), Name: f.pathologyName(r.Pathology), Margin: three(r.Margin),
 		},
 	}
-	spark := f.spark(d)
-	s.Spark = spark.inline()
+	if f.drawing = f.pictureBytes < pictureBudget; f.drawing {
+		spark := f.spark(d)
+		s.Spark = spark.inline()
+		f.pictureBytes += len(s.Spark)
+		f.drawnCards++
+	}
 	if r.Pathology == cluster.Unrecognised && r.Nearest != "" {
 		s.Worst.Nearest = f.pathologyName(r.Nearest)
 	}

@@ -385,7 +385,7 @@ var iopathy = (function () {
   const parts = [];
   let packed;
   function fill(details) {
-    if (!details.dataset.part) return;
+    if (!details.dataset.part || !$("parts-bytes")) return; // nothing packed, or not yet here
     const [part, at] = details.dataset.part.split(".");
     delete details.dataset.part;
     packed = packed || $("parts-bytes").textContent.split(" ");
@@ -457,7 +457,8 @@ var iopathy = (function () {
     // screen with its tooltip and toolbar.
     const ready = () => {
       document.documentElement.dataset.ready = String(Math.round(performance.now()));
-      setTimeout(() => { rest(); document.documentElement.dataset.complete = String(Math.round(performance.now())); }, 0);
+      const complete = () => { rest(); document.documentElement.dataset.complete = String(Math.round(performance.now())); };
+      if (document.readyState === "loading") addEventListener("DOMContentLoaded", complete); else setTimeout(complete, 0);
     };
     if (document.hidden) ready(); else requestAnimationFrame(() => setTimeout(ready, 0));
     if (document.readyState === "loading") addEventListener("DOMContentLoaded", () => open(location.hash)); else open(location.hash);
