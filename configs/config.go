@@ -32,8 +32,10 @@ type Config struct {
 	Scale      string        `mapstructure:"scale"`
 	Report     Report        `mapstructure:"report"`
 	Refit      time.Duration `mapstructure:"refit"`     // how old a model may be, by its data, before nightly fits anew
-	Retention  Retention     `mapstructure:"retention"` // kept for verbs to come, as is Alert: checked, not read
-	Alert      Alert         `mapstructure:"alert"`
+	Drift      Drift         `mapstructure:"drift"`     // what nightly fits anew for, beside age
+	Retention  Retention     `mapstructure:"retention"` // what nightly removes
+	Compact    bool          `mapstructure:"compact"`   // nightly merges the small parts of finished days
+	Alert      Alert         `mapstructure:"alert"`     // kept for verbs to come: checked, not read
 
 	Ingest   ingest.Options       `mapstructure:"ingest"`
 	Features features.Options     `mapstructure:"features"`
@@ -48,11 +50,20 @@ type Report struct {
 	Title     string `mapstructure:"title"`
 }
 
-// Retention is how long tables are kept; 0 keeps them for ever.
+// Drift is from what on windows are too far from those that the model was
+// fitted on; 0 is never.
+type Drift struct {
+	Shift float64 `mapstructure:"shift"` // of the median healthy window, in robust standard deviations
+	Far   float64 `mapstructure:"far"`   // share of sick windows that no pathology explains, beyond that at the fit
+}
+
+// Retention is how long tables are kept, counted back from the end of the newest
+// data; 0 keeps them for ever.
 type Retention struct {
-	Events time.Duration `mapstructure:"events"`
-	Ticks  time.Duration `mapstructure:"ticks"`
-	Labels time.Duration `mapstructure:"labels"`
+	Events  time.Duration `mapstructure:"events"`  // with samples and evidence
+	Ticks   time.Duration `mapstructure:"ticks"`   // and what is kept of devices' analyses
+	Labels  time.Duration `mapstructure:"labels"`  // and windows
+	Reports time.Duration `mapstructure:"reports"` // pages of nights
 }
 
 // Alert is what a pager is told.
@@ -61,6 +72,8 @@ type Alert struct {
 	Metrics  string  `mapstructure:"metrics"`  // file for node_exporter's textfile collector
 }
 
+const day = 24 * time.Hour
+
 // Default is the configuration of a run that says nothing.
 func Default() Config {
 	f := features.DefaultOptions()
@@ -68,14 +81,17 @@ func Default() Config {
 		Sources: []string{},
 		Window:  time.Duration(f.WindowNS), Tick: time.Duration(f.TickNS),
 		Seed: 1, Output: "text", MaxRejects: 0.01, Scale: "group",
-		Refit:    7 * 24 * time.Hour,
-		Report:   Report{Title: "I/O pathology report"},
-		Alert:    Alert{Severity: 4},
-		Ingest:   ingest.DefaultOptions(),
-		Features: f,
-		Reduce:   reduce.DefaultOptions(),
-		Cluster:  cluster.DefaultOptions(),
-		Heatmap:  heatmap.DefaultFleetOptions(),
+		Refit:     7 * day,
+		Drift:     Drift{Shift: 1, Far: 0.5},
+		Retention: Retention{Events: 14 * day, Ticks: 90 * day, Labels: 400 * day, Reports: 400 * day},
+		Compact:   true,
+		Report:    Report{Title: "I/O pathology report"},
+		Alert:     Alert{Severity: 4},
+		Ingest:    ingest.DefaultOptions(),
+		Features:  f,
+		Reduce:    reduce.DefaultOptions(),
+		Cluster:   cluster.DefaultOptions(),
+		Heatmap:   heatmap.DefaultFleetOptions(),
 	}
 }
 
@@ -102,8 +118,18 @@ func (c *Config) Validate() error {
 		return bad("refit", "%v is negative", c.Refit)
 	case c.Budget < 0:
 		return bad("budget", "%d is negative", c.Budget)
-	case c.Retention.Events < 0 || c.Retention.Ticks < 0 || c.Retention.Labels < 0:
-		return bad("retention", "a duration is negative")
+	case !(c.Drift.Shift >= 0):
+		return bad("drift.shift", "%v is negative", c.Drift.Shift)
+	case !(c.Drift.Far >= 0 && c.Drift.Far <= 1):
+		return bad("drift.far", "%v is not a share between 0 and 1", c.Drift.Far)
+	}
+	for _, r := range []struct {
+		key  string
+		kept time.Duration
+	}{{"events", c.Retention.Events}, {"ticks", c.Retention.Ticks}, {"labels", c.Retention.Labels}, {"reports", c.Retention.Reports}} {
+		if r.kept < 0 {
+			return bad("retention."+r.key, "%v is negative", r.kept)
+		}
 	}
 	if err := c.Features.Validate(); err != nil {
 		return fmt.Errorf("config: %w", err)

@@ -13,8 +13,12 @@ type Changes struct {
 	Since   string // date of that night
 	Devices []DeviceChange
 	Classes []ClassChange
-	Refit   bool  // the model was fitted on data that came after that night
-	ModelNS int64 // end of the data that it was fitted on; 0 for a shipped one
+	Refit   bool    // the model was fitted on data that came after that night
+	Why     string  // it was, in words; "" where that is not known
+	ModelNS int64   // end of the data that it was fitted on; 0 for a shipped one
+	Shift   float64 // of the median healthy window since the model was fitted, in robust standard deviations
+	Feature string  // in which it is the largest
+	Far     float64 // share of sick windows that no pathology explains, less that at the fit
 }
 
 // What can become of a device from night to night.
@@ -97,6 +101,12 @@ func (f *facts) changes() []changeView {
 	model := "The model is the one of that night."
 	if c.Refit {
 		model = "The model was fitted anew."
+		if c.Why != "" {
+			model = "The model was fitted anew: " + c.Why + "."
+		}
+	}
+	if c.Shift > 0 {
+		model += fmt.Sprintf(" Since its fit the median healthy window has moved by %.2f robust standard deviations at most (%s).", c.Shift, c.Feature)
 	}
 	if len(words) > 0 {
 		model += " Classes: " + strings.Join(words, "; ")
@@ -107,9 +117,17 @@ func (f *facts) changes() []changeView {
 type jsonChanges struct {
 	Since   string             `json:"since"` // date of the night that this is held against; empty where there is none
 	Refit   bool               `json:"refit"`
+	Why     string             `json:"refit_why"`    // in words; empty where it was not, or that is not known
 	ModelNS int64              `json:"model_end_ns"` // end of the data that the model was fitted on
+	Drift   jsonDrift          `json:"drift"`
 	Devices []jsonDeviceChange `json:"devices"`
 	Classes []jsonClassChange  `json:"classes"`
+}
+
+type jsonDrift struct {
+	Shift   number `json:"shift"`   // of the median healthy window since the fit, in robust standard deviations
+	Feature string `json:"feature"` // in which it is the largest
+	Far     number `json:"far"`     // share of sick windows that no pathology explains, less that at the fit
 }
 
 type jsonDeviceChange struct {
@@ -138,7 +156,7 @@ func jsonChangesOf(c *Changes) jsonChanges {
 	if c == nil {
 		c = &Changes{}
 	}
-	out := jsonChanges{Since: c.Since, Refit: c.Refit, ModelNS: c.ModelNS, Devices: []jsonDeviceChange{}, Classes: []jsonClassChange{}}
+	out := jsonChanges{Since: c.Since, Refit: c.Refit, Why: c.Why, Drift: jsonDrift{number(c.Shift), c.Feature, number(c.Far)}, ModelNS: c.ModelNS, Devices: []jsonDeviceChange{}, Classes: []jsonClassChange{}}
 	for _, d := range c.Devices {
 		out.Devices = append(out.Devices, jsonDeviceChange{d.Host, d.Device, d.What, d.Trend, d.Since, d.Pathology, number(d.ShareNow), number(d.Share), number(d.WorstNow), number(d.WorstWas)})
 	}

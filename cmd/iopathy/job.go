@@ -170,8 +170,13 @@ func (a *app) verdictCode(d *local.Diagnosed, in *local.Ingested) error {
 	if in != nil && len(in.OverAll) > 0 {
 		return failure{exitRejects, fmt.Errorf("%d of %d inputs have too many rejects (--max-rejects %g)", len(in.OverAll), in.Inputs, a.config.MaxRejects)}
 	}
+	return a.reached(d.Result.Episodes)
+}
+
+// reached says that an episode is as severe as was asked for.
+func (a *app) reached(episodes []cluster.Episode) error {
 	if a.config.FailOn > 0 {
-		for _, e := range d.Result.Episodes {
+		for _, e := range episodes {
 			if e.Severity >= a.config.FailOn {
 				return failure{exitReached, fmt.Errorf("%s/%s: %s of severity %.1f reaches --fail-on %g", e.Host, e.Device, e.Pathology, e.Severity, a.config.FailOn)}
 			}

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/iopathy/iopathy/cmd/internal/local"
-	"github.com/iopathy/iopathy/ingest/lake"
+	"github.com/iopathy/iopathy/cmd/internal/nights"
 )
 
 func (a *app) nightlyCmd() *cobra.Command {
@@ -18,6 +18,10 @@ func (a *app) nightlyCmd() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.nightly(cmd.Context(), args) },
 	}
 }
+
+// grace is how long the logs in hand may take to be read to their end after the
+// night was told to stop.
+const grace = time.Minute
 
 // nightly reads what is new in the sources, makes the windows that it concerns,
 // and reports their dates.
@@ -41,87 +45,80 @@ func (a *app) nightly(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	lock, err := lake.NewLock(filepath.Join(a.config.Out, "nights"))
+	lock, err := nights.NewLock(dir, a.config.Out)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
 	job := a.job(dir)
-	job.SkipEmpty = true
-	in, err := a.ingest(ctx, job, sources)
+	job.SkipEmpty, job.Stop = true, ctx.Done()
+	in, err := a.ingest(beyond(ctx, grace), job, sources)
 	if err != nil {
 		return err
+	}
+	if in.Left > 0 {
+		a.say("iopathy: told to stop: %d inputs are left for the next night", in.Left)
 	}
 	if in.NewBytes > 0 && !in.Useful() {
 		a.say("iopathy: no input gave an event or a sample")
 	}
-	dates, err := job.FeaturesAnew(ctx)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	job.Stop = nil
+	done, err := nights.Run(ctx, &nights.Job{Local: job, Out: a.config.Out, Ingested: in, Inventory: inv, Catalogue: catalogue, Rules: rules, NowNS: time.Now().UnixNano(),
+		Say: func(format string, args ...any) { a.say("iopathy: "+format, args...) }})
 	if err != nil {
 		return err
 	}
-	if other, err := job.OtherWindows(); err != nil {
+	if err := a.tellNight(done, in); err != nil {
 		return err
-	} else if other != "" {
-		a.say("iopathy: %s", other)
-	}
-	nights := []map[string]any{}
-	var outcome error
-	for _, date := range dates {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		windows, err := job.WindowsBetween(date, date)
-		if err != nil {
-			return err
-		}
-		if len(windows) == 0 {
-			continue
-		}
-		d, why, err := job.DiagnoseNight(windows, inv, rules)
-		if err != nil {
-			return err
-		}
-		if why != "" {
-			a.say("iopathy: %s: fitted anew: %s", date, why)
-		}
-		a.words(&d.Result)
-		if err := job.StoreDiagnosis(d); err != nil {
-			return err
-		}
-		files, err := job.Write(ctx, local.NightDir(a.config.Out, date), d, catalogue, in)
-		if err != nil {
-			return err
-		}
-		if outcome == nil {
-			outcome = a.verdictCode(d, nil)
-		}
-		if a.json() {
-			nights = append(nights, map[string]any{"date": date, "verdict": local.Summarise(d), "files": files, "fitted_anew": why})
-			continue
-		}
-		fmt.Fprintln(a.stdout, date)
-		for _, line := range local.Verdict(d, 5) {
-			fmt.Fprintln(a.stdout, line)
-		}
-	}
-	index := filepath.Join(a.config.Out, "index.html")
-	if len(nights) > 0 || len(dates) > 0 || !exists(index) {
-		if index, err = job.WriteIndex(a.config.Out, catalogue); err != nil {
-			return err
-		}
-	}
-	switch {
-	case a.json():
-		if err := a.print(map[string]any{"nights": nights, "ingest": in.Account, "index": index}); err != nil {
-			return err
-		}
-	case len(dates) == 0:
-		fmt.Fprintln(a.stdout, "nothing new")
-	default:
-		fmt.Fprintln(a.stdout, "wrote", index)
 	}
 	if len(in.OverAll) > 0 {
 		return failure{exitRejects, fmt.Errorf("%d of %d inputs have too many rejects (--max-rejects %g)", len(in.OverAll), in.Inputs, a.config.MaxRejects)}
 	}
-	return outcome
+	for _, n := range done.Nights {
+		if err := a.reached(n.Episodes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beyond is a context that ends some time after another.
+func beyond(ctx context.Context, grace time.Duration) context.Context {
+	later, end := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() {
+		extend(ctx, grace+patience)
+		time.AfterFunc(grace, end)
+	})
+	return later
+}
+
+// tellNight prints what a night did.
+func (a *app) tellNight(r *nights.Result, in *local.Ingested) error {
+	if a.json() {
+		return a.print(struct {
+			*nights.Result
+			Ingest local.Account `json:"ingest"`
+		}{r, in.Account})
+	}
+	for _, n := range r.Nights {
+		fmt.Fprintln(a.stdout, n.Date)
+		for _, line := range n.Lines {
+			fmt.Fprintln(a.stdout, line)
+		}
+	}
+	if p := r.Pruned; p.Parts+p.Reports > 0 {
+		fmt.Fprintf(a.stdout, "removed for their age: %d parts (%d bytes), the events of %d host-days, %d reports\n", p.Parts, p.Bytes, p.Days, p.Reports)
+	}
+	if c := r.Compacted; c.Into > 0 {
+		fmt.Fprintf(a.stdout, "merged %d parts into %d\n", c.Parts, c.Into)
+	}
+	if !r.Changed() {
+		_, err := fmt.Fprintln(a.stdout, "nothing new")
+		return err
+	}
+	_, err := fmt.Fprintln(a.stdout, "wrote", r.Index)
+	return err
 }

@@ -1,10 +1,19 @@
 package main
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/iopathy/iopathy/ingest/lake"
 )
@@ -75,10 +84,193 @@ func TestNightly(t *testing.T) {
 		t.Error("a late log of one night made the report of another anew")
 	}
 
-	lock, err := lake.NewLock(filepath.Join(out, "nights"))
+	// Windows of a day were made, and nothing judged them: the next night does.
+	eventFile(t, filepath.Join(logs, "c.csv"), 49, 3, 1_000_000)
+	in(t, exitFine, "ingest", logs, "--lake", filepath.Join(out, "lake"), "--quiet")
+	in(t, exitFine, "features", "--lake", filepath.Join(out, "lake"), "--quiet")
+	night()
+	page("nights/2023-11-16/report.json")
+	idle := stamps(t, out)
+	night()
+	if diff := cmp.Diff(idle, stamps(t, out)); diff != "" {
+		t.Errorf("nothing new after a night that was completed, and files changed:\n%s", diff)
+	}
+	in(t, exitFine, "verify", filepath.Join(out, "lake"), "--quiet")
+}
+
+// stamps gives the hash and the time of every file below a directory.
+func stamps(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for name, text := range tree(t, dir) {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = fmt.Sprintf("%x %s", sha256.Sum256([]byte(text)), info.ModTime())
+	}
+	return out
+}
+
+// The second of two nights is turned away while the first is at work, and is
+// told who that is; a kill gives the lock free.
+func TestNightlyOverlap(t *testing.T) {
+	dir := t.TempDir()
+	log, out := filepath.Join(dir, "a.csv"), filepath.Join(dir, "out")
+	eventFile(t, log, 1, 2, 300_000)
+	first := iopathy(t, "nightly", "-", "--out", out, "--quiet")
+	logs, err := first.StdinPipe() // never closed: the night waits for more
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.Close()
-	in(t, exitFailed, "nightly", logs, "--out", out, "--quiet")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = first.Process.Kill(); _ = first.Wait(); _ = logs.Close() }()
+	held := filepath.Join(out, "lake", ".nightly.lock")
+	for i := 0; ; i++ {
+		if b, err := os.ReadFile(held); err == nil && len(b) > 0 {
+			break
+		}
+		if i == 1000 {
+			t.Fatal("the night took no lock")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, where := range [][]string{{"--out", out}, {"--out", filepath.Join(dir, "other"), "--lake", filepath.Join(out, "lake")}, {"--out", out, "--lake", filepath.Join(dir, "lake")}} {
+		second := iopathy(t, append([]string{"nightly", log, "--quiet"}, where...)...)
+		said, err := second.CombinedOutput()
+		if second.ProcessState.ExitCode() != exitBusy || !strings.Contains(string(said), fmt.Sprintf("process %d on host %q since 20", first.Process.Pid, host)) {
+			// The directory of reports is taken a moment after the lake.
+			t.Errorf("the second night %v: %v, exit code %d: %s", where, err, second.ProcessState.ExitCode(), said)
+		}
+	}
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait() // it was killed
+	must(t, "nightly", log, "--out", out, "--quiet")
+	if b, err := os.ReadFile(held); err != nil || len(b) > 0 {
+		t.Errorf("the lock names %q after the night; %v", b, err)
+	}
+}
+
+// SIGTERM ends a night with the log in hand, with what was read kept; the next
+// night goes on, and the lake is that of nights which nobody disturbed.
+func TestNightlyTerm(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no SIGTERM")
+	}
+	dir := t.TempDir()
+	logs := filepath.Join(dir, "logs")
+	if err := os.Mkdir(logs, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	const n = 24
+	for i := range n {
+		eventFile(t, filepath.Join(logs, fmt.Sprintf("%02d.csv", i)), 1+uint64(i)%3, 2, 200_000+int64(i)*1000)
+		// Logs that begin alike are one: each has a first line of its own.
+		b, err := os.ReadFile(filepath.Join(logs, fmt.Sprintf("%02d.csv", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(logs, fmt.Sprintf("%02d.csv", i)), fmt.Appendf(nil, "# %d\n%s", i, b), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(dir, "out")
+	cmd := iopathy(t, "nightly", logs, "--out", out, "--workers", "1")
+	var words bytes.Buffer
+	cmd.Stderr = &words
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; ; i++ {
+		if parts, _ := filepath.Glob(filepath.Join(out, "lake", "events", "*", "*", "*.parquet")); len(parts) > 0 {
+			break
+		}
+		if i == 3000 {
+			t.Fatal("no part after 30 s")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its exit code tells
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(words.String(), "inputs are left for the next night") {
+		t.Fatalf("exit code %d, and said: %s", code, words.String())
+	}
+	in(t, exitFine, "verify", filepath.Join(out, "lake"), "--quiet")
+	manifests, err := lake.Manifests(filepath.Join(out, "lake"))
+	if err != nil || len(manifests) != 1 || len(manifests[0].Inputs) == 0 || len(manifests[0].Inputs) == n {
+		t.Fatalf("%d manifests, of some but not all inputs: %v", len(manifests), err)
+	}
+	must(t, "nightly", logs, "--out", out, "--quiet")
+	calm := filepath.Join(dir, "calm")
+	must(t, "nightly", logs, "--out", calm, "--quiet")
+	for _, table := range []string{lake.Events, lake.Windows, lake.Ticks, lake.Labels} {
+		want, got := tree(t, filepath.Join(calm, "lake", table)), tree(t, filepath.Join(out, "lake", table))
+		if len(want) == 0 || !maps.Equal(want, got) {
+			t.Errorf("%s: %d files, of a calm night %d, or others", table, len(got), len(want))
+		}
+	}
+}
+
+// Events past their time go, what is said of them stays; neither the same log
+// nor more of it brings the day back.
+func TestNightlyRetention(t *testing.T) {
+	dir := t.TempDir()
+	logs, out := filepath.Join(dir, "logs"), filepath.Join(dir, "out")
+	if err := os.Mkdir(logs, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	night := func(want int, words string) {
+		t.Helper()
+		var said, wrote bytes.Buffer
+		if code := run(t.Context(), []string{"nightly", logs, "--out", out}, nil, &wrote, &said); code != want {
+			t.Fatalf("exit code %d, want %d: %s", code, want, said.String())
+		}
+		if !strings.Contains(wrote.String()+said.String(), words) {
+			t.Errorf("no word %q: %s%s", words, wrote.String(), said.String())
+		}
+	}
+	count := func(table, date string) int {
+		t.Helper()
+		all, err := filepath.Glob(filepath.Join(out, "lake", table, "date="+date, "*", "*.parquet"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	eventFile(t, filepath.Join(logs, "a.csv"), 1, 2, 600_000) // 2023-11-14
+	night(exitFine, "2023-11-14")
+	labels := tree(t, filepath.Join(out, "lake", "labels"))
+	eventFile(t, filepath.Join(logs, "b.csv"), 1+24*20, 2, 600_000) // 2023-12-04
+	night(exitFine, "the events of 1 host-days")
+	if count("events", "2023-11-14") != 0 || count("events", "2023-12-04") != 1 || count("windows", "2023-11-14") != 1 || count("labels", "2023-11-14") != 1 {
+		t.Error("not the events of the old day alone went")
+	}
+	in(t, exitFine, "verify", filepath.Join(out, "lake"), "--quiet")
+	idle := stamps(t, out)
+	night(exitFine, "nothing new")
+	if diff := cmp.Diff(idle, stamps(t, out)); diff != "" {
+		t.Errorf("the log of a closed day was read again:\n%s", diff)
+	}
+	eventFile(t, filepath.Join(logs, "a.csv"), 1, 2, 900_000)
+	night(exitFine, "were left aside")
+	if count("events", "2023-11-14") != 0 {
+		t.Error("more of a log brought its day back")
+	}
+	in(t, exitFine, "features", "--lake", filepath.Join(out, "lake"), "--quiet")
+	in(t, exitFine, "verify", filepath.Join(out, "lake"), "--quiet")
+	for name, text := range tree(t, filepath.Join(out, "lake", "labels")) {
+		if old, known := labels[name]; known && old != text {
+			t.Errorf("%s: another, after the events that it was made of went", name)
+		}
+	}
 }

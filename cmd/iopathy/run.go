@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iopathy/iopathy/configs"
+	"github.com/iopathy/iopathy/ingest/lake"
 )
 
 // The exit codes.
@@ -21,6 +22,7 @@ const (
 	exitUsage       = 2
 	exitReached     = 3 // finished, and the asked threshold was reached
 	exitRejects     = 4 // too many rejects
+	exitBusy        = 5 // another iopathy writes there
 	exitInterrupted = 130
 )
 
@@ -63,10 +65,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitFine
 	}
 	var f failure
+	var busy *lake.Busy
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintln(stderr, "iopathy: interrupted")
 		return exitInterrupted
+	case errors.As(err, &busy):
+		fmt.Fprintf(stderr, "iopathy: %v\n", err)
+		return exitBusy
 	case errors.As(err, &f):
 		fmt.Fprintf(stderr, "iopathy: %v\n", f.err)
 		return f.code

@@ -40,7 +40,7 @@ func (l *Lock) End(run string) error {
 
 // Sweep removes what a crash left in the lake, and says how many files that
 // were: half-written ones, parts that wait to take another's place, and parts
-// and checkpoints that a run had begun to write and no manifest names. Other files that no
+// and checkpoints that a run had begun to write, or was to remove, and no manifest names. Other files that no
 // manifest names are somebody's, and stay. The lock is what makes it safe:
 // nobody else writes.
 func (l *Lock) Sweep() (removed int, err error) {
@@ -51,13 +51,13 @@ func (l *Lock) Sweep() (removed int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("lake: sweep: %w", err)
 	}
-	var named map[string]bool
+	var named, gone map[string]bool
 	if len(notes) > 0 {
 		all, err := Manifests(l.dir)
 		if err != nil {
 			return 0, err
 		}
-		named = names(all)
+		named, gone = names(all), removedFiles(all)
 		if removed, err = l.PruneCheckpoints(all); err != nil {
 			return removed, err
 		}
@@ -68,7 +68,7 @@ func (l *Lock) Sweep() (removed int, err error) {
 		}
 		switch {
 		case strings.HasPrefix(d.Name(), ".") && strings.HasSuffix(d.Name(), ".tmp"):
-		case len(notes) > 0 && l.unnamed(path, begun, named):
+		case len(notes) > 0 && l.unnamed(path, begun, named, gone):
 		default:
 			return nil
 		}
@@ -121,15 +121,54 @@ func (l *Lock) begun() (inputs map[string]bool, notes []string, err error) {
 	return inputs, notes, nil
 }
 
-// unnamed says whether a file is a part of a begun input that no manifest names.
-func (l *Lock) unnamed(path string, begun, named map[string]bool) bool {
+// removedFiles gives the paths that manifests say are no more.
+func removedFiles(all []Manifest) map[string]bool {
+	gone := make(map[string]bool)
+	for _, m := range all {
+		for _, path := range m.Removed {
+			gone[path] = true
+		}
+	}
+	return gone
+}
+
+// Replace writes the manifest of a run that removes parts, and then removes
+// their files, with the folders that are empty then. What a crash leaves of
+// them Sweep removes.
+func (l *Lock) Replace(m Manifest) error {
+	if err := l.Begin(m.Run, nil); err != nil {
+		return err
+	}
+	if err := l.WriteManifest(m); err != nil {
+		return err
+	}
+	for _, p := range m.Removed {
+		if _, err := ParsePart(p); err != nil {
+			return err
+		}
+		path := filepath.Join(l.dir, filepath.FromSlash(p))
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("lake: remove: %w", err)
+		}
+		for dir := filepath.Dir(path); strings.Contains(filepath.Base(dir), "="); dir = filepath.Dir(dir) {
+			if os.Remove(dir) != nil {
+				break // it holds others
+			}
+		}
+	}
+	return l.End(m.Run)
+}
+
+// unnamed says whether a file is a part of a begun input, or one that was to go,
+// and no manifest names it.
+func (l *Lock) unnamed(path string, begun, named, gone map[string]bool) bool {
 	rel, err := filepath.Rel(l.dir, path)
 	if err != nil {
 		return false
 	}
 	rel = filepath.ToSlash(rel)
 	name, err := ParsePart(rel)
-	return err == nil && begun[name.Input] && !named[rel]
+	return err == nil && (begun[name.Input] || gone[rel]) && !named[rel]
 }
 
 // tables are the folders that hold parts.

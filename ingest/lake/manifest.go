@@ -25,6 +25,43 @@ type Manifest struct {
 	Parts    []Part          `json:"parts,omitempty"`   // those that no single input made
 	Removed  []string        `json:"removed,omitempty"` // paths of earlier parts that are no more
 	Cells    []Cell          `json:"cells,omitempty"`   // the windows and ticks that this run made
+	Judged   []Judged        `json:"judged,omitempty"`  // the days of hosts that this run labelled
+	Closed   []Day           `json:"closed,omitempty"`  // days of hosts whose rows were removed for their age: no more are taken
+}
+
+// A Day is a day of a host.
+type Day struct {
+	Host string `json:"host"`
+	Date string `json:"date"`
+}
+
+// Judged says of which windows the labels of a day of a host are. Of several
+// records of one the last counts.
+type Judged struct {
+	Day
+	Of string `json:"of"` // as in the Cell of these windows
+}
+
+// JudgedOf gives of which windows the labels of each day of a host are.
+func JudgedOf(all []Manifest) map[Day]string {
+	now := make(map[Day]string)
+	for _, m := range all {
+		for _, j := range m.Judged {
+			now[j.Day] = j.Of
+		}
+	}
+	return now
+}
+
+// ClosedDays gives the days of hosts that take no more rows.
+func ClosedDays(all []Manifest) map[Day]bool {
+	now := make(map[Day]bool)
+	for _, m := range all {
+		for _, d := range m.Closed {
+			now[d] = true
+		}
+	}
+	return now
 }
 
 // A Cell is a day of a host, as windows and ticks are kept. Of several records

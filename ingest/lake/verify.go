@@ -210,9 +210,13 @@ func groupDevices(r *Reader, g int, group Group, damaged bool) (names []string) 
 func Unnamed(dir string, all []Manifest) (extra []Fault, unfinished int, err error) {
 	named := names(all)
 	l := &Lock{dir: dir} // for its paths alone
-	begun, _, err := l.begun()
+	begun, notes, err := l.begun()
 	if err != nil {
 		return nil, 0, fmt.Errorf("lake: verify: %w", err)
+	}
+	var gone map[string]bool
+	if len(notes) > 0 {
+		gone = removedFiles(all)
 	}
 	for _, table := range tables {
 		err := filepath.WalkDir(filepath.Join(dir, table), func(path string, d fs.DirEntry, err error) error {
@@ -229,7 +233,7 @@ func Unnamed(dir string, all []Manifest) (extra []Fault, unfinished int, err err
 			rel = filepath.ToSlash(rel)
 			switch {
 			case named[rel]:
-			case strings.HasPrefix(d.Name(), ".") && strings.HasSuffix(d.Name(), ".tmp"), l.unnamed(path, begun, named):
+			case strings.HasPrefix(d.Name(), ".") && strings.HasSuffix(d.Name(), ".tmp"), l.unnamed(path, begun, named, gone):
 				unfinished++
 			default:
 				f := Fault{Path: rel, Kind: Extra}

@@ -182,6 +182,16 @@ func (s *stock) feed(c cell, o features.Options) (*feed, error) {
 	return f, nil
 }
 
+// sealed says that rows which windows of the cell were made of are gone for their age.
+func (f *feed) sealed(closed map[lake.Day]bool) bool {
+	for days := -1; days <= 1; days++ {
+		if c := f.shift(days); closed[lake.Day{Host: c.host, Date: c.date}] {
+			return true
+		}
+	}
+	return false
+}
+
 // hash names what a cell is made of, with which options and by which version.
 func (s *stock) hash(f *feed, o features.Options, version string) (string, error) {
 	text, err := json.Marshal(o)

@@ -192,8 +192,11 @@ func nightOf(files []string) (map[features.Key]*deviceNight, error) {
 func (j *Job) modelChanges(c *reports.Changes, d *Diagnosed, fromNS, toNS int64) error {
 	for _, m := range d.Models {
 		c.ModelNS = max(c.ModelNS, m.EndNS)
-		c.Refit = c.Refit || m.Cluster.Kind == cluster.Fitted && m.EndNS > fromNS
+		if m.Cluster.Kind == cluster.Fitted && m.EndNS > fromNS {
+			c.Refit, c.Why = true, cmp.Or(c.Why, m.Why)
+		}
 	}
+	c.Shift, c.Feature, c.Far = d.Drift.Shift, d.Drift.Feature, d.Drift.Far
 	data, err := readRegistry(j.Lake)
 	if err != nil || data == nil {
 		return err

@@ -2,6 +2,7 @@ package local
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -15,6 +16,8 @@ type chunkWriter struct {
 	names   deviceNames          // of the input's folder
 	below   stack                // of the input's folder
 	live    map[string]lake.Part // that the lake has of the input, by path
+	closed  map[lake.Day]bool    // that take no more events and samples
+	late    map[lake.Day]int64   // rows that were of such
 	only    map[string]bool      // paths of the parts that are written; nil: all
 	parts   []lake.Part
 	staged  []string // paths of those that wait to take another's place
@@ -42,6 +45,13 @@ func (w *chunkWriter) write(c *ingest.Chunk) error {
 		}
 	}
 	for _, p := range c.ByHostDate(w.workers) {
+		if day := (lake.Day{Host: p.Host, Date: p.Date}); w.closed[day] {
+			if w.late == nil {
+				w.late = map[lake.Day]int64{}
+			}
+			w.late[day] += int64(p.Events.Len() + len(p.Samples))
+			p.Events, p.Samples = ingest.Ordered{}, nil
+		}
 		if p.Events.Len() > 0 {
 			has := p.Events.Presence()
 			add(lake.Events, &p, lake.CutRuns(p.Events.Runs(), 0, 0), func(from, to int, h *hand) []ingest.Column {
@@ -141,8 +151,27 @@ func (w *chunkWriter) discard() error {
 			return err
 		}
 	}
-	w.parts, w.staged, w.rejects, w.ticks = nil, nil, nil, 0
+	w.parts, w.staged, w.rejects, w.late, w.ticks = nil, nil, nil, nil, 0
 	return nil
+}
+
+// tooLate says in words what was of days that retention has closed.
+func tooLate(writers []*chunkWriter) []string {
+	rows := int64(0)
+	days := map[lake.Day]bool{}
+	first, last := "", ""
+	for _, w := range writers {
+		for d, n := range w.late {
+			if first == "" || d.Date < first {
+				first = d.Date
+			}
+			rows, last, days[d] = rows+n, max(last, d.Date), true
+		}
+	}
+	if rows == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d rows of %d host-days (%s to %s) were left aside: the events of those days are past their retention, and were removed", rows, len(days), first, last)}
 }
 
 // nullable lets every column but the time hold nulls: a later row group of the

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,7 @@ type Diagnosed struct {
 	Points  []reduce.Point // one a window
 	Result  cluster.Result
 	Models  []KindModel
+	Drift   Drift   // from the windows that the models were fitted on; zero where it was not asked for
 	naming  *naming // of the classes; nil where they have their names from the lake's model
 }
 
@@ -37,6 +39,8 @@ type KindModel struct {
 	TickNS   int64          `json:"tick_ns"`
 	WindowNS int64          `json:"window_ns"`
 	EndNS    int64          `json:"end_ns,omitempty"`  // of the data that it was fitted on
+	Why      string         `json:"why,omitempty"`     // in words, why it took the place of another
+	Born     *mark          `json:"born,omitempty"`    // where the windows that it was fitted on stood
 	Devices  []knownDevice  `json:"devices,omitempty"` // what the inventory told of them
 	Reduce   *reduce.Model  `json:"reduce"`
 	Cluster  *cluster.Model `json:"cluster"`
@@ -179,7 +183,10 @@ func (j *Job) fit(windows []features.Window, inv reduce.Inventory, rules *cluste
 			return nil, cluster.Result{}, km, err
 		}
 		km.Cluster = m
-		return points, names.name(&km, points, res, rules, j.Config.Cluster), km, nil
+		res = names.name(&km, points, res, rules, j.Config.Cluster)
+		born := markOf(points, res.Diagnoses)
+		km.Born = &born
+		return points, res, km, nil
 	})
 }
 
@@ -306,11 +313,8 @@ func readModels(path string) ([]KindModel, error) {
 
 // StoreModel keeps the models, and the registry of their classes, in the lake
 // and gives the models' file.
+// Models of families that have no windows among these stay.
 func (j *Job) StoreModel(d *Diagnosed) (string, error) {
-	data, err := json.MarshalIndent(d.Models, "", " ")
-	if err != nil {
-		return "", fmt.Errorf("model: %w", err)
-	}
 	lock, err := lake.NewLock(j.Lake)
 	if err != nil {
 		return "", err
@@ -320,7 +324,33 @@ func (j *Job) StoreModel(d *Diagnosed) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(j.Lake, filepath.FromSlash(lake.ModelPath(modelFile)))
-	return path, lake.WriteFileAtomic(path, append(data, '\n'))
+	models := slices.Clone(d.Models)
+	if old, err := readModels(path); err == nil { // one that can't be read is replaced
+		for _, m := range old {
+			if modelOf(models, m.Kind, m.TickNS, m.WindowNS) == nil {
+				models = append(models, m)
+			}
+		}
+	}
+	data, err := json.MarshalIndent(models, "", " ")
+	if err != nil {
+		return "", fmt.Errorf("model: %w", err)
+	}
+	data = append(data, '\n')
+	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, data) {
+		return path, nil
+	}
+	return path, lake.WriteFileAtomic(path, data)
+}
+
+// modelOf finds the model of a family; nil if there is none.
+func modelOf(models []KindModel, kind string, tickNS, windowNS int64) *KindModel {
+	for i := range models {
+		if m := &models[i]; m.Kind == kind && m.TickNS == tickNS && m.WindowNS == windowNS {
+			return m
+		}
+	}
+	return nil
 }
 
 // StoreDiagnosis keeps models and labels in the lake.
@@ -328,6 +358,12 @@ func (j *Job) StoreDiagnosis(d *Diagnosed) error {
 	if _, err := j.StoreModel(d); err != nil {
 		return err
 	}
+	return j.StoreLabels(d)
+}
+
+// StoreLabels keeps the labels, and of which windows they are: with that, the
+// days of these windows are done.
+func (j *Job) StoreLabels(d *Diagnosed) error {
 	lock, err := lake.NewLock(j.Lake)
 	if err != nil {
 		return err

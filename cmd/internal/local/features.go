@@ -62,6 +62,39 @@ func (j *Job) count(manifests []lake.Manifest) (windows, ticks int64) {
 	return of(lake.Windows), of(lake.Ticks)
 }
 
+// Due gives the dates whose windows are not those that their labels are of: what
+// a job that ended between the two leaves to the next.
+func (j *Job) Due() (dates []string, err error) {
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		return nil, err
+	}
+	labelled := map[cell]bool{}
+	for _, p := range lake.Parts(manifests, lake.Labels) {
+		if c, err := cellOf(p); err == nil {
+			labelled[c] = true
+		}
+	}
+	windows := map[cell]bool{}
+	for _, p := range lake.Parts(manifests, lake.Windows) {
+		if c, err := cellOf(p); err == nil {
+			windows[c] = true
+		}
+	}
+	judged := lake.JudgedOf(manifests)
+	for _, c := range lake.Cells(manifests) {
+		of, known := judged[lake.Day{Host: c.Host, Date: c.Date}]
+		at := cell{c.Host, c.Date}
+		switch {
+		case !windows[at] && !labelled[at], c.WindowNS != j.Config.Features.WindowNS, c.TickNS != j.Config.Features.TickNS:
+		case known && of != c.Of, !known && !labelled[at]:
+			dates = append(dates, c.Date)
+		}
+	}
+	slices.Sort(dates)
+	return slices.Compact(dates), nil
+}
+
 // FeaturesAnew is Features of all days and hosts whose rows are others than when
 // their windows were made, and of no others: not of those whose windows were
 // made with another length or tick. It gives their dates.
@@ -108,6 +141,15 @@ func (j *Job) features(ctx context.Context, inputs []string, anew bool) ([]lake.
 	feeds, records, err := j.stale(stock, look)
 	if err != nil {
 		return nil, err
+	}
+	if closed := lake.ClosedDays(manifests); len(closed) > 0 {
+		feeds = slices.DeleteFunc(feeds, func(f *feed) bool {
+			if _, made := stock.made[f.cell]; made && f.sealed(closed) {
+				delete(records, f.cell)
+				return true
+			}
+			return false
+		})
 	}
 	if anew {
 		feeds = slices.DeleteFunc(feeds, func(f *feed) bool {

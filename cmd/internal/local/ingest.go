@@ -45,6 +45,7 @@ type Ingested struct {
 	IDs      []string // of the inputs that have rows in the lake, read now or before
 	OverAll  []string // paths of the inputs with too many rejects
 	Warnings []string // what a reader of the report should know
+	Left     int      // inputs that were not read, since the job was told to stop
 }
 
 // Useful reports whether any input gave rows, now or in an earlier run.
@@ -121,10 +122,12 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	}()
 	live := liveParts(manifests)
 	out := &Ingested{Skips: skips, Warnings: warnings, Reports: make([]ingest.Report, len(inputs))}
-	writers, err := j.read(ctx, lock, inputs, claims, beside, live, mend, out)
+	closed := lake.ClosedDays(manifests)
+	writers, err := j.read(ctx, lock, inputs, claims, beside, live, closed, mend, out)
 	if err != nil {
 		return nil, err
 	}
+	inputs, claims, writers = out.leave(inputs, claims, writers)
 	if mend != nil {
 		for _, w := range writers {
 			mend.note(w)
@@ -141,6 +144,7 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 		standsIn(standIns, out.Reports[i].Path, paths)
 	}
 	out.Warnings = append(out.Warnings, nameless(standIns)...)
+	out.Warnings = append(out.Warnings, tooLate(writers)...)
 	if j.SkipEmpty && !slices.ContainsFunc(writers, func(w *chunkWriter) bool { return len(w.parts) > 0 }) {
 		return out, lock.End(j.RunID)
 	}
@@ -196,7 +200,7 @@ func liveParts(manifests []lake.Manifest) map[string]map[string]lake.Part {
 
 // read reads all inputs, several at once, and writes their parts. Those that
 // will take the place of others wait until all inputs are read.
-func (j *Job) read(ctx context.Context, lock *lake.Lock, inputs []ingest.Input, claims []claim, beside besides, live map[string]map[string]lake.Part, mend *repair, out *Ingested) ([]*chunkWriter, error) {
+func (j *Job) read(ctx context.Context, lock *lake.Lock, inputs []ingest.Input, claims []claim, beside besides, live map[string]map[string]lake.Part, closed map[lake.Day]bool, mend *repair, out *Ingested) ([]*chunkWriter, error) {
 	writers := make([]*chunkWriter, len(inputs))
 	var done atomic.Int64
 	var large sync.Mutex
@@ -211,11 +215,17 @@ func (j *Job) read(ctx context.Context, lock *lake.Lock, inputs []ingest.Input, 
 				defer large.Unlock()
 				workers = j.workers()
 			}
-			w := &chunkWriter{lake: j.Lake, workers: workers, names: beside.names[filepath.Dir(in.Path)], below: beside.below[filepath.Dir(in.Path)], live: live[claims[i].id], only: mend.only(&claims[i])}
+			if j.stopped() {
+				return nil
+			}
+			w := &chunkWriter{lake: j.Lake, closed: closed, workers: workers, names: beside.names[filepath.Dir(in.Path)], below: beside.below[filepath.Dir(in.Path)], live: live[claims[i].id], only: mend.only(&claims[i])}
 			if err := j.byMtime(gctx, &in); err != nil {
 				return err
 			}
 			rep, err := j.readOne(gctx, in, &claims[i], w, mend)
+			if err != nil && ctx.Err() != nil && j.stopped() { // it takes longer than there is patience
+				return w.discard()
+			}
 			if err != nil {
 				return err
 			}
@@ -235,6 +245,20 @@ func (j *Job) read(ctx context.Context, lock *lake.Lock, inputs []ingest.Input, 
 		})
 	}
 	return writers, g.Wait()
+}
+
+// leave drops the inputs that were not read.
+func (i *Ingested) leave(inputs []ingest.Input, claims []claim, writers []*chunkWriter) ([]ingest.Input, []claim, []*chunkWriter) {
+	n := 0
+	for k, w := range writers {
+		if w == nil {
+			continue
+		}
+		inputs[n], claims[n], writers[n], i.Reports[n] = inputs[k], claims[k], w, i.Reports[k]
+		n++
+	}
+	i.Left, i.Reports = len(writers)-n, i.Reports[:n]
+	return inputs[:n], claims[:n], writers[:n]
 }
 
 // repeated gives all lines of a report the fate of an input that was read

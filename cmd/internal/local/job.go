@@ -16,7 +16,8 @@ type Job struct {
 	Progress   Progress
 	FiguresDir string // directory for the report's figures and tables as files; "" for none
 
-	SkipEmpty bool // an ingest that finds nothing new leaves no manifest
+	SkipEmpty bool            // an ingest that finds nothing new leaves no manifest
+	Stop      <-chan struct{} // once it is closed an ingest begins no further input, and ends well with those that it has; may be nil
 
 	cells  map[cell]bool     // that it speaks of; nil: not said yet
 	inputs []string          // whose evidence counts; nil: all that the lake holds
@@ -30,6 +31,16 @@ type Progress func(stage string, done, total int64)
 func (j *Job) progress(stage string, done, total int64) {
 	if j.Progress != nil {
 		j.Progress(stage, done, total)
+	}
+}
+
+// stopped says that no further input is to be begun.
+func (j *Job) stopped() bool {
+	select {
+	case <-j.Stop:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -107,7 +107,7 @@ func (k *keeping) store(lock *lake.Lock, cells []lake.Cell, tables ...string) ([
 	m := lake.Manifest{Run: k.j.RunID + "-" + strings.Join(tables, "-"), Version: k.j.Version, Parts: k.parts, Removed: removed}
 	if tables[0] == lake.Windows {
 		m.Cells = cells
-	} else if len(k.parts)+len(removed) == 0 {
+	} else if m.Judged = k.judged(cells); len(k.parts)+len(removed)+len(m.Judged) == 0 {
 		return k.manifests, nil
 	}
 	staged, err := lock.StageManifest(m)
@@ -127,6 +127,22 @@ func (k *keeping) store(lock *lake.Lock, cells []lake.Cell, tables ...string) ([
 		return nil, err
 	}
 	return lake.Manifests(k.j.Lake)
+}
+
+// judged says of which windows the labels of the cells are from now on: the
+// records that are other than before.
+func (k *keeping) judged(cells []lake.Cell) (out []lake.Judged) {
+	was := lake.JudgedOf(k.manifests)
+	of := map[lake.Day]string{}
+	for _, c := range lake.Cells(k.manifests) {
+		of[lake.Day{Host: c.Host, Date: c.Date}] = c.Of
+	}
+	for _, c := range cells {
+		if d := (lake.Day{Host: c.Host, Date: c.Date}); of[d] != "" && of[d] != was[d] {
+			out = append(out, lake.Judged{Day: d, Of: of[d]})
+		}
+	}
+	return out
 }
 
 // cellRows are the numbers of some rows of a cell.

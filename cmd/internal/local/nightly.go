@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,15 +14,12 @@ import (
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest/lake"
 	"github.com/iopathy/iopathy/reduce"
-	"github.com/iopathy/iopathy/reports"
 )
-
-// NightDir is where the report of a date stands below the output directory.
-func NightDir(out, date string) string { return filepath.Join(out, "nights", date) }
 
 // DiagnoseNight judges the windows of a date: by the lake's model, or by one
 // that is fitted on them when there is none, when the one there is knows no such
-// windows, or when it is older than the setting refit allows. why says in words
+// windows, when it is older than the setting refit allows, or when the windows have
+// drifted from those that it was fitted on. why says in words
 // that it was fitted anew; "" if not. The old model stays, as models/model-DATE.json, DATE
 // being the end of its data.
 func (j *Job) DiagnoseNight(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules) (d *Diagnosed, why string, err error) {
@@ -34,8 +30,7 @@ func (j *Job) DiagnoseNight(windows []features.Window, inv reduce.Inventory, rul
 	path := filepath.Join(j.Lake, filepath.FromSlash(lake.ModelPath(modelFile)))
 	old, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		d, err = j.Diagnose(windows, inv, rules, false)
-		return d, "the first model of this lake", err
+		return j.fitAnew(windows, inv, rules, "the first model of this lake")
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("model: %w", err)
@@ -45,14 +40,18 @@ func (j *Job) DiagnoseNight(windows []features.Window, inv reduce.Inventory, rul
 		return nil, "", err
 	}
 	if why = j.refitDue(models, windows); why == "" {
-		d, err = j.Relabel(windows, inv, rules)
-		return d, "", err
+		if d, err = j.Relabel(windows, inv, rules); err != nil {
+			return nil, "", err
+		}
+		if d.Drift, why = j.drift(d); why == "" {
+			return d, "", nil
+		}
 	}
 	var end int64
 	for _, m := range models {
 		end = max(end, m.EndNS)
 	}
-	if d, err = j.Diagnose(windows, inv, rules, false); err != nil {
+	if d, why, err = j.fitAnew(windows, inv, rules, why); err != nil {
 		return nil, "", err
 	}
 	kept := filepath.Join(j.Lake, filepath.FromSlash(lake.ModelPath("model-"+lake.Date(end)+".json")))
@@ -60,6 +59,18 @@ func (j *Job) DiagnoseNight(windows []features.Window, inv reduce.Inventory, rul
 		return d, why, nil
 	}
 	return d, why, lake.WriteFileAtomic(kept, old)
+}
+
+// fitAnew fits on the windows, and notes the reason in the models.
+func (j *Job) fitAnew(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules, why string) (*Diagnosed, string, error) {
+	d, err := j.Diagnose(windows, inv, rules, false)
+	if err != nil {
+		return nil, "", err
+	}
+	for i := range d.Models {
+		d.Models[i].Why = why
+	}
+	return d, why, nil
 }
 
 // refitDue says why the windows ask for another model; "" if they don't.
@@ -84,21 +95,4 @@ func (j *Job) refitDue(models []KindModel, windows []features.Window) string {
 		}
 	}
 	return ""
-}
-
-// WriteIndex writes the page over the nights into the output directory. Nights
-// without a report there are not on it.
-func (j *Job) WriteIndex(out string, catalogue cluster.Catalogue) (string, error) {
-	nights, devices, err := j.Nights()
-	if err != nil {
-		return "", err
-	}
-	nights = slices.DeleteFunc(nights, func(n reports.Night) bool {
-		_, err := os.Stat(filepath.Join(NightDir(out, n.Date), "report.html"))
-		return err != nil
-	})
-	path := filepath.Join(out, "index.html")
-	return path, lake.WriteAtomic(path, func(w io.Writer) error {
-		return reports.NightsIndex(w, nights, devices, catalogue, j.Version)
-	})
 }
