@@ -7,7 +7,7 @@ package ingest
 type Names struct {
 	index map[string]Name
 	list  []string
-	near  [64]Name // by slot: few names make most of a log's lines
+	near  [256]Name // by slot: few names make most of a log's lines
 	pairs [256]pair
 }
 
@@ -41,7 +41,7 @@ func (n *Names) KeepPair(text uint64, a, b Name) { *n.pairOf(text) = pair{text, 
 // hint: the map settles what it can't, and hostile names can't make that slow.
 func slot[T string | []byte](b T) uint {
 	n := len(b)
-	return (uint(b[0]) + 3*uint(b[n/2]) + 5*uint(b[n-1]) + 11*uint(n)) % 64
+	return (uint(b[0]) + 7*uint(b[n/3]) + 3*uint(b[n/2]) + 5*uint(b[n-1]) + 11*uint(n)) % 256
 }
 
 // Intern gives the Name of b, which it copies if it is new.

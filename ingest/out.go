@@ -1,5 +1,7 @@
 package ingest
 
+import "slices"
+
 // Out is where a decoder puts what it reads: the rows of the chunk in hand,
 // the names they use, the fates of the lines, the bad ones.
 //
@@ -53,6 +55,14 @@ func (o *Out) Sample(s Sample) {
 func (o *Out) Fact(e Evidence) {
 	e.Position = o.Position
 	o.Evidence = append(o.Evidence, e)
+}
+
+// Facts adds n pieces of evidence without counting a line, which the caller fills
+// in, Position included, before it adds others.
+func (o *Out) Facts(n int) []Evidence {
+	begin := len(o.Evidence)
+	o.Evidence = slices.Grow(o.Evidence, n)[:begin+n]
+	return o.Evidence[begin:]
 }
 
 // Note counts the line in hand as one that holds no data.

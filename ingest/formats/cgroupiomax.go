@@ -40,7 +40,10 @@ var CgroupIOMax = ingest.Register(ingest.Format{
 // ioMaxRow cuts a row into the file that it is of, the device and the limits; nil
 // if it is none.
 func ioMaxRow(line []byte) (file, dev, keys []byte) {
-	line = trimBlanks(bytes.TrimRight(line, "\r\n"))
+	for n := len(line); n > 0 && (line[n-1] == '\r' || line[n-1] == '\n'); n-- {
+		line = line[:n-1]
+	}
+	line = trimBlanks(line)
 	if len(line) > 0 && line[0] == '/' {
 		i := bytes.Index(line, []byte("io.max:"))
 		if i < 0 {
@@ -79,9 +82,13 @@ func (d *cgroupIOMax) Line(line []byte, out *ingest.Out) {
 	}
 	var facts [4]ingest.Evidence
 	n := 0
-	for pair := range bytes.FieldsSeq(keys) {
-		key, value, _ := bytes.Cut(pair, []byte("="))
-		name := ioMaxNames[string(key)]
+	var space [maxIOTokens][]byte
+	for _, pair := range cutFields(keys, space[:0]) {
+		at := bytes.IndexByte(pair, '=')
+		if at < 0 {
+			continue
+		}
+		name, value := ioMaxName(pair[:at]), pair[at+1:]
 		if name == "" || string(value) == "max" {
 			continue
 		}
@@ -104,8 +111,18 @@ func (d *cgroupIOMax) Line(line []byte, out *ingest.Out) {
 	out.Count(ingest.FateEvent, "", 1)
 }
 
-var ioMaxNames = map[string]string{
-	"rbps": "read_bytes_per_s_limit", "wbps": "write_bytes_per_s_limit", "riops": "read_iops_limit", "wiops": "write_iops_limit",
+func ioMaxName(key []byte) string {
+	switch string(key) {
+	case "rbps":
+		return "read_bytes_per_s_limit"
+	case "wbps":
+		return "write_bytes_per_s_limit"
+	case "riops":
+		return "read_iops_limit"
+	case "wiops":
+		return "write_iops_limit"
+	}
+	return ""
 }
 
 func (d *cgroupIOMax) End(*ingest.Out) {}

@@ -228,6 +228,9 @@ func (d *counterLog) row(row *counterRow, comma bool, out *ingest.Out) (reason s
 
 // counterNumber reads a number; comma says that it may have a decimal comma.
 func counterNumber(b []byte, comma bool) (float64, bool) {
+	if x, ok := shortFigure(b, '.'); ok {
+		return x, true
+	}
 	switch string(b) {
 	case "true":
 		return 1, true

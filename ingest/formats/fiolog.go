@@ -165,14 +165,14 @@ func fioSplit(line []byte, f *[fioMaxColumns]int64) (n int, hex uint8, ok bool) 
 			}
 			hex |= 1 << n
 		} else {
-			for i < len(line) && i-start < 18 {
-				d := line[i] - '0'
-				if d > 9 {
-					break
+			var end int
+			if v, end = scanDigits(line, i); end > i+18 {
+				v = 0
+				for end = i; end < i+18; end++ {
+					v = v*10 + int64(line[end]-'0')
 				}
-				v = v*10 + int64(d)
-				i++
 			}
+			i = end
 		}
 		if i == start {
 			return n, hex, false

@@ -172,7 +172,7 @@ func (d *fioRates) Decode(run ingest.Run, out *ingest.Out) (took int) {
 		} else if !run.Final {
 			break
 		}
-		if took > 0 {
+		if took > 0 && len(d.members) > 1 {
 			if at, _ := d.Time(run.Member, data); at > run.Until {
 				break
 			}

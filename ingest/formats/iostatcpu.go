@@ -1,22 +1,36 @@
 package formats
 
-import (
-	"bytes"
+import "github.com/iopathy/iopathy/ingest"
 
-	"github.com/iopathy/iopathy/ingest"
-)
-
-// cpuNames name the shares of CPU time of a host: iostat's avg-cpu lines and
-// mpstat's and vmstat's columns have the same.
-var cpuNames = map[string]string{
-	"%user": "cpu_user_share", "%usr": "cpu_user_share", "user": "cpu_user_share", "usr": "cpu_user_share", "us": "cpu_user_share",
-	"%nice": "cpu_nice_share", "nice": "cpu_nice_share",
-	"%system": "cpu_system_share", "%sys": "cpu_system_share", "system": "cpu_system_share", "sys": "cpu_system_share", "sy": "cpu_system_share",
-	"%iowait": "cpu_iowait_share", "iowait": "cpu_iowait_share", "wa": "cpu_iowait_share",
-	"%irq": "cpu_irq_share", "irq": "cpu_irq_share", "%soft": "cpu_softirq_share", "soft": "cpu_softirq_share",
-	"%steal": "cpu_steal_share", "steal": "cpu_steal_share", "st": "cpu_steal_share",
-	"%guest": "cpu_guest_share", "guest": "cpu_guest_share", "gu": "cpu_guest_share", "%gnice": "cpu_gnice_share", "gnice": "cpu_gnice_share",
-	"%idle": "cpu_idle_share", "idle": "cpu_idle_share", "id": "cpu_idle_share",
+// cpuName names a share of CPU time of a host by its column or key, "" if it is
+// none: iostat's avg-cpu lines and mpstat's and vmstat's columns have the same.
+func cpuName(b []byte) string {
+	if len(b) > 1 && b[0] == '%' {
+		b = b[1:]
+	}
+	switch string(b) {
+	case "user", "usr", "us":
+		return "cpu_user_share"
+	case "nice":
+		return "cpu_nice_share"
+	case "system", "sys", "sy":
+		return "cpu_system_share"
+	case "iowait", "wa":
+		return "cpu_iowait_share"
+	case "irq":
+		return "cpu_irq_share"
+	case "soft":
+		return "cpu_softirq_share"
+	case "steal", "st":
+		return "cpu_steal_share"
+	case "guest", "gu":
+		return "cpu_guest_share"
+	case "gnice":
+		return "cpu_gnice_share"
+	case "idle", "id":
+		return "cpu_idle_share"
+	}
+	return ""
 }
 
 // cpuShare is a share of CPU time, of a fact's name.
@@ -28,7 +42,10 @@ type cpuShare struct {
 // percentShare reads a percentage as a share, 0..1: with a decimal comma or a
 // sign, too. What rounding takes above 100 is 1.
 func percentShare(b []byte) (float64, bool) {
-	x, ok := counterNumber(bytes.TrimSuffix(b, []byte("%")), true)
+	if n := len(b); n > 0 && b[n-1] == '%' {
+		b = b[:n-1]
+	}
+	x, ok := counterNumber(b, true)
 	if !ok || x < 0 || x > 101 {
 		return 0, false
 	}
@@ -44,7 +61,7 @@ func cpuHeader(tok [][]byte, dst []string) []string {
 		if len(dst) == cpuMost {
 			break
 		}
-		dst = append(dst, cpuNames[string(t)]) // "" for one that is not known
+		dst = append(dst, cpuName(t)) // "" for one that is not known
 	}
 	return dst
 }

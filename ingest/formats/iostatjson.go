@@ -248,7 +248,7 @@ func (d *iostatJSON) text(s []byte, out *ingest.Out) {
 // number takes a key's number, or what stands in its place.
 func (d *iostatJSON) number(b []byte) {
 	if !d.device && d.cpu {
-		if name := cpuNames[string(d.key)]; name != "" {
+		if name := cpuName(d.key); name != "" {
 			if x, ok := percentShare(b); ok {
 				d.reports.cur.shares.put(name, x)
 				d.reports.cur.shares.position = d.cpuAt

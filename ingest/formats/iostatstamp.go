@@ -24,6 +24,8 @@ type ioStamps struct {
 	same     [24]byte `state:"-"` // the last of these as text, which the lines of a table share
 	sameLen  int      `state:"-"`
 	sameNS   int64    `state:"-"`
+	minute   [16]byte `state:"-"` // of the last stamp that began with the year, "2006-01-02 15:04"
+	minuteNS int64    `state:"-"` // when it began; 0: there was none
 }
 
 // ioOrder is the order of a slashed date.
@@ -91,6 +93,10 @@ func (z *ioStamps) parse(line []byte) (int64, bool) {
 	if len(line) < 8 || len(line) > 80 {
 		return 0, false
 	}
+	second, plain := z.second(line)
+	if plain && z.minuteNS != 0 && string(line[:16]) == string(z.minute[:]) {
+		return z.minuteNS + second, true
+	}
 	if rest, ok := cutPrefix(line, "Time: "); ok {
 		return z.timeOnly(rest)
 	}
@@ -111,7 +117,12 @@ func (z *ioStamps) parse(line []byte) (int64, bool) {
 	}
 	switch {
 	case g.width[0] == 4:
-		return at(g.v[0], g.v[1], g.v[2])
+		ns, ok := at(g.v[0], g.v[1], g.v[2])
+		if z.minuteNS = 0; ok && plain {
+			z.minuteNS = ns - second
+			copy(z.minute[:], line)
+		}
+		return ns, ok
 	case g.sep[0] != '/':
 		return at(fullYear(g.v[2], g.width[2]), g.v[1], g.v[0])
 	}
@@ -143,6 +154,16 @@ func (z *ioStamps) parse(line []byte) (int64, bool) {
 		return day, true
 	}
 	return month, true
+}
+
+// second is the seconds, in ns, of a stamp like "2006-01-02 15:04:05"; plain says that
+// it is one.
+func (z *ioStamps) second(line []byte) (ns int64, plain bool) {
+	if len(line) != 19 || line[16] != ':' || line[13] != ':' || !isDecimal(line[17]) || !isDecimal(line[18]) {
+		return 0, false
+	}
+	s := int64(line[17]-'0')*10 + int64(line[18]-'0')
+	return s * 1e9, s <= 60
 }
 
 // follows says that a stamp comes at most two days behind another.

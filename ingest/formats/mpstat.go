@@ -55,7 +55,7 @@ func mpstatHeader(tok [][]byte, dst []string) (cols []string, prefix string, kno
 	for _, t := range tok[1:] {
 		name := ""
 		if t[0] == '%' {
-			name = cpuNames[string(t)]
+			name = cpuName(t)
 		}
 		known = known || name != ""
 		dst = append(dst, name)
@@ -92,6 +92,9 @@ type mpstat struct {
 }
 
 func (d *mpstat) Line(line []byte, out *ingest.Out) {
+	if d.quick(line, out) {
+		return
+	}
 	text := line
 	line = plainLine(line, &d.esc)
 	tok := cutFields(line, d.space[:0])
@@ -117,6 +120,35 @@ func (d *mpstat) Line(line []byte, out *ingest.Out) {
 		}
 		d.row(tok[n:], stamp, text, out)
 	}
+}
+
+// quick takes a usual row of a table in hand, of the stamp of the row before it.
+func (d *mpstat) quick(line []byte, out *ingest.Out) bool {
+	n := d.stamps.sameLen
+	if !d.table || n == 0 || n >= len(line) || line[n] != ' ' || string(line[:n]) != string(d.stamps.same[:n]) || d.stamps.sameNS == d.fromNS {
+		return false
+	}
+	from := skipSpaces(line, n)
+	i := from
+	for i < len(line) && line[i] != ' ' {
+		i++
+	}
+	cpu := line[from:i]
+	var read ioCPU
+	for k := range d.cols {
+		x, end, ok := blankField(line, i, '.')
+		if !ok || x > 101 {
+			return false
+		}
+		i = end
+		read.put(d.cols[k], min(x/100, 1))
+	}
+	if skipSpaces(line, i) != len(line) || isHalf(cpu) || string(cpu) == "CPU" || string(cpu) == "NODE" {
+		return false
+	}
+	cpuFacts(out, d.host, d.prefix, cpu, d.stamps.sameNS, &read, &d.name)
+	out.Count(ingest.FateEvent, "", 1)
+	return true
 }
 
 // row takes a line behind its stamp: a header or values.
@@ -161,18 +193,22 @@ func (d *mpstat) row(tok [][]byte, stamp, text []byte, out *ingest.Out) {
 
 // cpuFacts makes facts of the shares of one CPU, or of "all". name is scratch.
 func cpuFacts(out *ingest.Out, host, prefix string, cpu []byte, ns int64, read *ioCPU, name *[]byte) {
-	e := ingest.Evidence{TimeNS: ns, Host: out.Names.InternString(host)}
+	e := ingest.Evidence{TimeNS: ns, Host: out.Names.InternString(host), Position: out.Position}
 	all := string(cpu) == "all" || string(cpu) == "-1"
 	if !all {
 		e.Text = out.Names.Intern(cpu)
 	}
-	for _, s := range read.shares[:read.n] {
-		*name = append((*name)[:0], s.name...)
-		if !all { // "cpu_" makes way for the prefix
+	facts := out.Facts(read.n)
+	for i := range facts {
+		s := &read.shares[i]
+		if all {
+			e.Name = out.Names.InternString(s.name)
+		} else { // "cpu_" makes way for the prefix
 			*name = append(append((*name)[:0], prefix...), s.name[len("cpu_"):]...)
+			e.Name = out.Names.Intern(*name)
 		}
-		e.Name, e.Value = out.Names.Intern(*name), s.share
-		out.Fact(e)
+		e.Value = s.share
+		facts[i] = e
 	}
 }
 

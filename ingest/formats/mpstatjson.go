@@ -97,7 +97,7 @@ func (d *mpstatJSON) value(v []byte, _ bool, _ *ingest.Out) {
 		if len(d.cpu) == 0 {
 			return
 		}
-		if name := cpuNames[key]; name != "" {
+		if name := cpuName(d.walk.key); name != "" {
 			x, ok := percentShare(v)
 			d.bad = d.bad || !ok
 			d.read.put(name, x)

@@ -39,7 +39,17 @@ var Numastat = ingest.Register(ingest.Format{
 })
 
 func numaName(b []byte) string {
-	switch string(bytes.ToLower(b)) {
+	var mem [16]byte
+	if len(b) > len(mem) {
+		return ""
+	}
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		mem[i] = c
+	}
+	switch string(mem[:len(b)]) {
 	case "numa_hit":
 		return "numa_hit"
 	case "numa_miss":
@@ -64,6 +74,7 @@ type numastat struct {
 	fresh bool // no table has followed the last time
 	begun bool
 	space [maxIOTokens][]byte
+	name  []byte
 }
 
 func (d *numastat) Line(line []byte, out *ingest.Out) {
@@ -131,11 +142,12 @@ func (d *numastat) row(line []byte, tok [][]byte, out *ingest.Out) {
 		values[i] = x
 	}
 	e := ingest.Evidence{Host: out.Names.InternString(d.host)}
-	name, unit := numaName(tok[0]), 1.0
+	unit := 1.0
+	d.name = append(d.name[:0], numaName(tok[0])...)
 	if d.mega {
-		name, unit = name+"_bytes", 1<<20
+		d.name, unit = append(d.name, "_bytes"...), 1<<20
 	}
-	e.Name = out.Names.InternString(name)
+	e.Name = out.Names.Intern(d.name)
 	if d.clock.timed {
 		e.TimeNS = d.clock.timeNS
 	}

@@ -35,7 +35,10 @@ var NvidiaDmon = ingest.Register(ingest.Format{
 
 // dmonFields cuts a line at blanks, or at commas where it has any.
 func dmonFields(line []byte, dst [][]byte) [][]byte {
-	line = trimBlanks(bytes.TrimRight(line, "\r\n"))
+	for n := len(line); n > 0 && (line[n-1] == '\r' || line[n-1] == '\n'); n-- {
+		line = line[:n-1]
+	}
+	line = trimBlanks(line)
 	if bytes.IndexByte(line, ',') < 0 {
 		return cutFields(line, dst)
 	}
@@ -86,7 +89,7 @@ func sniffDmon(head []byte, _ string) int {
 }
 
 type dmonColumn struct {
-	name string
+	name factName
 	unit float64
 	gpu  bool
 	date bool
@@ -115,6 +118,9 @@ type nvidiaDmon struct {
 }
 
 func (d *nvidiaDmon) Line(line []byte, out *ingest.Out) {
+	if len(d.cols) > 0 && d.quick(line, out) {
+		return
+	}
 	if tok := dmonHeader(line, d.space[:0]); tok != nil {
 		d.header(tok)
 		out.Note()
@@ -163,7 +169,7 @@ func (d *nvidiaDmon) header(tok [][]byte) {
 				u.suffix, u.unit = "", 1
 			}
 			if len(name) <= 40 {
-				c.name, c.unit = "gpu_"+name+u.suffix, u.unit
+				c.name.text, c.unit = "gpu_"+name+u.suffix, u.unit
 			}
 		}
 		d.cols = append(d.cols, c)
@@ -174,8 +180,8 @@ func (d *nvidiaDmon) row(tok [][]byte, out *ingest.Out) (reason string) {
 	var values [maxIOTokens]float64
 	var known [maxIOTokens]bool
 	var gpu, date, clock []byte
-	for i, c := range d.cols {
-		t := tok[i]
+	for i := range d.cols {
+		c, t := &d.cols[i], tok[i]
 		switch {
 		case c.gpu:
 			gpu = t
@@ -185,11 +191,13 @@ func (d *nvidiaDmon) row(tok [][]byte, out *ingest.Out) (reason string) {
 			clock = t
 		case len(t) == 0 || string(t) == "-" || string(t) == "N/A":
 		default:
-			n := bytes.IndexByte(t, ' ') // a unit behind the figure
-			if n < 0 {
-				n = len(t)
+			x, ok := shortFigure(t, '.')
+			if n := bytes.IndexByte(t, ' '); !ok && n >= 0 { // a unit behind the figure
+				t = t[:n]
 			}
-			x, ok := counterNumber(t[:n], false)
+			if !ok {
+				x, ok = counterNumber(t, false)
+			}
 			if !ok {
 				return "bad-value"
 			}
@@ -203,15 +211,70 @@ func (d *nvidiaDmon) row(tok [][]byte, out *ingest.Out) (reason string) {
 	if !ok {
 		return "bad-time"
 	}
-	d.text = append(append(d.text[:0], "gpu"...), gpu...)
-	e := ingest.Evidence{TimeNS: ns, Host: out.Names.InternString(d.host), Text: out.Names.Intern(d.text)}
-	for i, c := range d.cols {
-		if known[i] && c.name != "" {
-			e.Name, e.Value = out.Names.InternString(c.name), values[i]
-			out.Fact(e)
+	d.put(gpu, ns, &values, &known, out)
+	return ""
+}
+
+// put adds the facts of a row.
+func (d *nvidiaDmon) put(gpu []byte, ns int64, values *[maxIOTokens]float64, known *[maxIOTokens]bool, out *ingest.Out) {
+	n := 0
+	for i := range d.cols {
+		if known[i] && d.cols[i].name.text != "" {
+			n++
 		}
 	}
-	return ""
+	d.text = append(append(d.text[:0], "gpu"...), gpu...)
+	e := ingest.Evidence{TimeNS: ns, Host: out.Names.InternString(d.host), Text: out.Names.Intern(d.text), Position: out.Position}
+	facts := out.Facts(n)
+	n = 0
+	for i := range d.cols {
+		if c := &d.cols[i]; known[i] && c.name.text != "" {
+			e.Name, e.Value = c.name.in(out), values[i]
+			facts[n] = e
+			n++
+		}
+	}
+}
+
+// quick takes a usual row: whole numbers and dashes between spaces.
+func (d *nvidiaDmon) quick(line []byte, out *ingest.Out) bool {
+	var values [maxIOTokens]float64
+	var known [maxIOTokens]bool
+	var gpu []byte
+	i := 0
+	for k := range d.cols {
+		c := &d.cols[k]
+		if c.date || c.time {
+			return false
+		}
+		from := skipSpaces(line, i)
+		if from < len(line) && line[from] == '-' && (from+1 == len(line) || line[from+1] == ' ') && !c.gpu {
+			i = from + 1
+			continue
+		}
+		x, end, ok := blankField(line, from, 0)
+		if !ok {
+			return false
+		}
+		if i = end; c.gpu {
+			if x > 1<<16 {
+				return false
+			}
+			gpu = line[from:end]
+			continue
+		}
+		values[k], known[k] = x*c.unit, true
+	}
+	if len(gpu) == 0 || skipSpaces(line, i) != len(line) {
+		return false
+	}
+	ns, ok := d.time(gpu, nil, nil)
+	if !ok {
+		return false
+	}
+	d.put(gpu, ns, &values, &known, out)
+	out.Count(ingest.FateEvent, "", 1)
+	return true
 }
 
 // time is that of a row: by its date and clock, its clock on the day in hand, or

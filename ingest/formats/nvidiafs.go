@@ -44,7 +44,7 @@ type nvidiaFS struct {
 }
 
 func (d *nvidiaFS) Line(line []byte, out *ingest.Out) {
-	b := trimBlanks(bytes.TrimRight(line, "\r"))
+	b := trimBlanks(line)
 	colon := bytes.IndexByte(b, ':')
 	switch {
 	case bytes.HasPrefix(b, []byte("GDS Version")), bytes.HasPrefix(b, []byte("NVFS statistics")) && !d.began:
@@ -93,20 +93,30 @@ func (d *nvidiaFS) row(b []byte, colon int, line []byte, out *ingest.Out) {
 		if mib, ok := bytes.CutSuffix(title, []byte("(MiB)")); ok {
 			title, unit = trimBlanks(mib), 1<<20
 		}
-		suffix := ""
+		d.titled(title)
+		suffix := []byte(nil)
 		if unit > 1 {
-			suffix = "_bytes"
+			suffix = []byte("bytes")
 		}
-		e.Name, e.Value = d.named(out, title, []byte(suffix), ""), x*unit
+		e.Name, e.Value = d.keyed(out, len(d.name), suffix), x*unit
 		out.Fact(e)
 		out.Count(ingest.FateEvent, "", 1)
 		return
 	}
 	n := 0
-	for pair := range bytes.FieldsSeq(rest) {
-		key, value, ok := bytes.Cut(pair, []byte("="))
-		x, fine := counterNumber(value, false)
-		if !ok || !fine || x < 0 || len(key) == 0 || len(key) > 40 {
+	d.titled(title)
+	stem := len(d.name)
+	for len(rest) > 0 {
+		end := 0
+		for end < len(rest) && !isBlank(rest[end]) {
+			end++
+		}
+		at := bytes.IndexByte(rest[:end], '=')
+		x, ok := 0.0, false
+		if at > 0 && at <= 40 {
+			x, ok = counterNumber(rest[at+1:end], false)
+		}
+		if !ok || x < 0 {
 			if n == 0 {
 				out.Reject(line, "bad-value")
 			} else {
@@ -114,34 +124,59 @@ func (d *nvidiaFS) row(b []byte, colon int, line []byte, out *ingest.Out) {
 			}
 			return
 		}
-		e.Name, e.Value = d.named(out, title, key, "_"), x
+		e.Name, e.Value = d.keyed(out, stem, rest[:at]), x
 		out.Fact(e)
 		n++
+		for end < len(rest) && isBlank(rest[end]) {
+			end++
+		}
+		rest = rest[end:]
 	}
 	out.Count(ingest.FateEvent, "", 1)
 }
 
-// named is the name of a figure: nvfs_ROW_KEY, what is neither letter nor digit an
-// underline.
-func (d *nvidiaFS) named(out *ingest.Out, row, key []byte, between string) ingest.Name {
-	d.name = append(d.name[:0], "nvfs_"...)
-	put := func(b []byte) {
-		for _, c := range b[:min(len(b), 60)] {
-			switch {
-			case c >= 'A' && c <= 'Z':
-				c |= 0x20
-			case !isDecimal(c) && (c < 'a' || c > 'z'):
-				c = '_'
-			}
-			if c != '_' || d.name[len(d.name)-1] != '_' {
-				d.name = append(d.name, c)
-			}
+// nvfsLetter is how a sign stands in the name of a figure.
+var nvfsLetter = func() (to [256]byte) {
+	for c := range to {
+		switch b := byte(c); {
+		case b >= 'A' && b <= 'Z':
+			to[c] = b | 0x20
+		case isDecimal(b) || b >= 'a' && b <= 'z':
+			to[c] = b
+		default:
+			to[c] = '_'
 		}
 	}
-	put(row)
-	put([]byte(between))
-	put(key)
-	return out.Names.Intern(bytes.TrimRight(d.name, "_"))
+	return to
+}()
+
+// titled begins the name of a figure with that of its row: nvfs_ROW.
+func (d *nvidiaFS) titled(row []byte) {
+	d.name = append(d.name[:0], "nvfs_"...)
+	d.put(row)
+}
+
+// put goes on with the name; what is neither letter nor digit is an underline.
+func (d *nvidiaFS) put(b []byte) {
+	for _, c := range b[:min(len(b), 60)] {
+		if c = nvfsLetter[c]; c != '_' || d.name[len(d.name)-1] != '_' {
+			d.name = append(d.name, c)
+		}
+	}
+}
+
+// keyed is the name of a figure of the row whose name is the first stem bytes:
+// nvfs_ROW_KEY.
+func (d *nvidiaFS) keyed(out *ingest.Out, stem int, key []byte) ingest.Name {
+	if d.name = d.name[:stem]; d.name[stem-1] != '_' {
+		d.name = append(d.name, '_')
+	}
+	d.put(key)
+	name := d.name
+	for name[len(name)-1] == '_' { // it begins with a letter
+		name = name[:len(name)-1]
+	}
+	return out.Names.Intern(name)
 }
 
 func (d *nvidiaFS) End(*ingest.Out) {}

@@ -89,12 +89,12 @@ type procVmstat struct {
 }
 
 func (d *procVmstat) Line(line []byte, out *ingest.Out) {
-	if d.clock.mark(line) {
+	name, value, ok := vmstatRow(line)
+	if (!ok || markWord(name)) && d.clock.mark(line) {
 		d.first = d.first[:0]
 		out.Note()
 		return
 	}
-	name, value, ok := vmstatRow(line)
 	b := trimBlanks(line)
 	switch {
 	case len(b) == 0 || b[0] == '#' || b[0] == '=' || name == nil && b[0] == '/':

@@ -16,19 +16,14 @@ func parseFloat(b []byte) (float64, bool) {
 	if len(b) == 0 || len(b) > 64 {
 		return 0, false
 	}
-	v, end := scanDigits(b, 0)
-	switch {
-	case end == len(b) && v >= 0 && v < 1<<53:
+	if x, ok := shortFigure(b, '.'); ok {
+		return x, true
+	}
+	if v, end := scanDigits(b, 0); end == len(b) && v >= 0 && v < 1<<53 {
 		return float64(v), true
-	case end < len(b) && b[end] == '.' && end > 0 && len(b) <= 16:
-		// Both are exact, so their quotient is rounded once (Clinger, PLDI 1990).
-		if frac, stop := scanDigits(b, end+1); stop == len(b) {
-			ten := 1.0
-			for range stop - end - 1 {
-				ten *= 10
-			}
-			return float64(v*int64(ten)+frac) / ten, true
-		}
+	}
+	if x, ok := pointFigure(b); ok {
+		return x, true
 	}
 	f, err := strconv.ParseFloat(string(b), 64)
 	return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)

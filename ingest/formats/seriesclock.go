@@ -51,32 +51,54 @@ func (c *seriesClock) next() {
 	}
 }
 
+// markFrame are the signs that may stand around a snapshot's time.
+var markFrame = [256]bool{' ': true, '\t': true, '#': true, '=': true, '*': true, '-': true, '_': true, '<': true, '>': true, '[': true, ']': true, '(': true, ')': true}
+
+// markWord says that a word may stand before a snapshot's time.
+func markWord(b []byte) bool {
+	switch string(b) {
+	case "timestamp", "Timestamp", "time", "Time", "TIME", "date", "Date", "epoch", "ts", "TS":
+		return true
+	}
+	return false
+}
+
 // mark takes a line as a snapshot's time if it is one.
 func (c *seriesClock) mark(line []byte) bool {
-	b := bytes.Trim(line, " \t#=*-_<>[]()")
+	b := line
+	for len(b) > 0 && markFrame[b[0]] {
+		b = b[1:]
+	}
+	for len(b) > 0 && markFrame[b[len(b)-1]] {
+		b = b[:len(b)-1]
+	}
 	if rest, ok := cutPrefix(b, "zzz"); ok {
 		b = bytes.TrimLeft(rest, " \t*<")
 		if i := bytes.IndexByte(b, '>'); i > 0 {
 			b = b[:i]
 		}
 	}
-	for _, word := range [...]string{"timestamp", "Timestamp", "time", "Time", "TIME", "date", "Date", "epoch", "ts", "TS"} {
-		if rest, ok := cutPrefix(b, word); ok && len(rest) > 0 && (rest[0] == ' ' || rest[0] == ':' || rest[0] == '=') {
-			b = bytes.TrimLeft(rest, " :=")
-			break
-		}
+	n := 0
+	for n < len(b) && n < 10 && isLetter(b[n]) {
+		n++
+	}
+	if n > 0 && n < len(b) && (b[n] == ' ' || b[n] == ':' || b[n] == '=') && markWord(b[:n]) {
+		b = bytes.TrimLeft(b[n:], " :=")
 	}
 	if len(b) < 8 || len(b) > 80 {
 		return false
 	}
-	ns, ok := epochTime(b)
-	if !ok {
-		ns, ok = isoTime(b, c.stamps.zone)
+	digit := isDecimal(b[0])
+	ns, ok := int64(0), false
+	if digit {
+		if ns, ok = epochTime(b); !ok {
+			ns, ok = isoTime(b, c.stamps.zone)
+		}
 	}
-	if !ok {
+	if !ok && hasClock(b) {
 		ns, ok = dateTime(b, c.stamps.zone)
 	}
-	if !ok && b[0] >= '0' && b[0] <= '9' {
+	if !ok && digit {
 		ns, ok = c.stamps.parse(b)
 	}
 	if ok {

@@ -22,6 +22,9 @@ func interval(w *logText) float64 { return float64(100+w.n(4)) / 100 }
 func speedSeries() []speedLog {
 	const iostatHead = "Linux 5.14.0-70.el9.x86_64 (n07) \t2026-11-29 \t_x86_64_\t(8 CPU)\n\n"
 	return append(speedEvidence(), []speedLog{
+		{format: FioRates, path: "a_bw.1.log", part: func(w *logText, i int) {
+			w.f("%d, %d, 0, 0, 0\n%d, %d, 1, 0, 0\n", 500*(i+1), w.n(1<<21), 500*(i+1), w.n(1<<21))
+		}},
 		{format: Diskstats, part: func(w *logText, i int) {
 			w.f("# %d.305930349\n", 1_700_000_000+i)
 			eachDevice(func(d int) {

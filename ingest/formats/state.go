@@ -203,3 +203,9 @@ func (d *fioRates) CheckState() error { return holds(len(d.members) == d.count) 
 func (m *fioRateLog) CheckState() error {
 	return holds(m.layout.ddir >= 0, m.layout.ddir < fioMaxColumns-1, m.window >= 0, m.run >= 0, m.run < fioMostRuns)
 }
+
+// CheckState counts the columns that are facts anew.
+func (d *vmstat) CheckState() error {
+	d.count()
+	return holds(len(d.cols) <= vmstatMost)
+}

@@ -32,18 +32,18 @@ var Vmstat = ingest.Register(ingest.Format{
 // vmstatColumn is what a column means: its fact's name and unit; percent says
 // that it is a share in percent.
 type vmstatColumn struct {
-	name    string
+	name    factName
 	unit    float64
 	percent bool
 }
 
 var vmstatColumns = map[string]vmstatColumn{
-	"r": {"vmstat_running", 1, false}, "b": {"vmstat_blocked", 1, false},
-	"si": {"swap_in_bytes_per_s", 1024, false}, "so": {"swap_out_bytes_per_s", 1024, false},
-	"bi": {"block_in_bytes_per_s", 1024, false}, "bo": {"block_out_bytes_per_s", 1024, false},
-	"in": {"interrupts_per_s", 1, false}, "cs": {"context_switches_per_s", 1, false},
-	"us": {"cpu_user_share", 1, true}, "sy": {"cpu_system_share", 1, true}, "id": {"cpu_idle_share", 1, true},
-	"wa": {"cpu_iowait_share", 1, true}, "st": {"cpu_steal_share", 1, true}, "gu": {"cpu_guest_share", 1, true},
+	"r": {factName{text: "vmstat_running"}, 1, false}, "b": {factName{text: "vmstat_blocked"}, 1, false},
+	"si": {factName{text: "swap_in_bytes_per_s"}, 1024, false}, "so": {factName{text: "swap_out_bytes_per_s"}, 1024, false},
+	"bi": {factName{text: "block_in_bytes_per_s"}, 1024, false}, "bo": {factName{text: "block_out_bytes_per_s"}, 1024, false},
+	"in": {factName{text: "interrupts_per_s"}, 1, false}, "cs": {factName{text: "context_switches_per_s"}, 1, false},
+	"us": {factName{text: "cpu_user_share"}, 1, true}, "sy": {factName{text: "cpu_system_share"}, 1, true}, "id": {factName{text: "cpu_idle_share"}, 1, true},
+	"wa": {factName{text: "cpu_iowait_share"}, 1, true}, "st": {factName{text: "cpu_steal_share"}, 1, true}, "gu": {factName{text: "cpu_guest_share"}, 1, true},
 	"swpd": {}, "free": {}, "buff": {}, "cache": {}, "inact": {}, "active": {},
 }
 
@@ -70,10 +70,14 @@ type vmstat struct {
 	boots bool // that of each run is
 	again bool // a time stood before the header: another run
 	rows  int64
+	facts int `state:"-"` // columns that are facts
 	space [maxIOTokens][]byte
 }
 
 func (d *vmstat) Line(line []byte, out *ingest.Out) {
+	if d.quick(line, out) {
+		return
+	}
 	tok := cutFields(bytes.TrimRight(line, "\r"), d.space[:0])
 	switch {
 	case len(tok) == 0 || bytes.HasPrefix(tok[0], []byte("procs")) || bytes.HasPrefix(tok[0], []byte("--procs")):
@@ -83,11 +87,12 @@ func (d *vmstat) Line(line []byte, out *ingest.Out) {
 		d.cols = d.cols[:0]
 		for _, t := range tok {
 			c, ok := vmstatColumns[string(t)]
-			if !ok { // the zone of -t
+			if !ok || len(d.cols) == vmstatMost { // the zone of -t
 				break
 			}
 			d.cols = append(d.cols, c)
 		}
+		d.count()
 		if d.again {
 			d.first, d.again = d.boots, false
 		}
@@ -107,17 +112,15 @@ func (d *vmstat) Line(line []byte, out *ingest.Out) {
 		out.Reject(line, "columns")
 		return
 	}
-	var values [24]float64
-	for i, c := range d.cols {
+	var values [vmstatMost]float64
+	for i := range d.cols {
+		c := &d.cols[i]
 		x, ok := counterNumber(tok[i], false)
 		if !ok || x < 0 || c.percent && x > 101 {
 			out.Reject(line, "bad-value")
 			return
 		}
-		values[i] = x * c.unit
-		if c.percent {
-			values[i] = min(x/100, 1)
-		}
+		values[i] = c.of(x)
 	}
 	ns := int64(0)
 	if len(tok) == len(d.cols)+2 {
@@ -141,14 +144,76 @@ func (d *vmstat) Line(line []byte, out *ingest.Out) {
 		out.Reject(line, "since-boot")
 		return
 	}
-	e := ingest.Evidence{TimeNS: ns, Host: out.Names.InternString(d.host)}
-	for i, c := range d.cols {
-		if c.name != "" {
-			e.Name, e.Value = out.Names.InternString(c.name), values[i]
-			out.Fact(e)
+	d.row(ns, &values, out)
+}
+
+// vmstatMost bounds the columns of a row.
+const vmstatMost = 24
+
+// of is the fact that a figure of a column is.
+func (c *vmstatColumn) of(x float64) float64 {
+	if c.percent {
+		return min(x/100, 1)
+	}
+	return x * c.unit
+}
+
+// count counts the columns that are facts.
+func (d *vmstat) count() {
+	d.facts = 0
+	for i := range d.cols {
+		if d.cols[i].name.text != "" {
+			d.facts++
+		}
+	}
+}
+
+// row adds the facts of a row.
+func (d *vmstat) row(ns int64, values *[vmstatMost]float64, out *ingest.Out) {
+	host, facts := out.Names.InternString(d.host), out.Facts(d.facts)
+	k := 0
+	for i := range d.cols {
+		if c := &d.cols[i]; c.name.text != "" {
+			facts[k] = ingest.Evidence{TimeNS: ns, Host: host, Name: c.name.in(out), Value: values[i], Position: out.Position}
+			k++
 		}
 	}
 	out.Count(ingest.FateEvent, "", 1)
+}
+
+// quick takes a usual row: whole numbers between spaces, and a stamp or none.
+func (d *vmstat) quick(line []byte, out *ingest.Out) bool {
+	if len(d.cols) == 0 || d.first {
+		return false
+	}
+	var values [vmstatMost]float64
+	i := 0
+	for k := range d.cols {
+		c := &d.cols[k]
+		x, end, ok := blankField(line, i, 0)
+		if !ok || c.percent && x > 101 {
+			return false
+		}
+		values[k], i = c.of(x), end
+	}
+	i = skipSpaces(line, i)
+	if i == len(line) {
+		ns := d.clock.timeNS + d.rows*d.clock.stepNS
+		if ns < d.clock.timeNS {
+			return false
+		}
+		d.rows++
+		d.row(ns, &values, out)
+		return true
+	}
+	if len(line)-i != len("2006-01-02 15:04:05") || line[i+10] != ' ' {
+		return false
+	}
+	ns, ok := d.clock.stamps.parse(line[i:])
+	if ok {
+		d.row(ns, &values, out)
+	}
+	return ok
 }
 
 func (d *vmstat) End(*ingest.Out) {}
