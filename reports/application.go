@@ -1,14 +1,55 @@
 package reports
 
 import (
+	"fmt"
+
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest"
 )
 
-// applicationsAbove are the devices that only applications tell of (fio logs, strace),
+// applications count the devices that applications tell of where their disks are recorded
+// too (see ApplicationsAbove).
+type applications struct {
+	Devices     int `json:"devices"`
+	SickDevices int `json:"sick_devices"`
+	Attention   int `json:"devices_needing_attention"`
+	Windows     int `json:"windows"`
+	Sick        int `json:"sick"`
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// words are a sentence for the verdict, "" if applications saw nothing bad.
+func (a *applications) words() string {
+	if a.SickDevices == 0 && a.Attention == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Applications on them: %d of %s with sick windows.", a.SickDevices, plural(a.Devices, "device"))
+}
+
+// line is the page's line on them, "" if there are none.
+func (a *applications) line() string {
+	if a.Devices == 0 {
+		return ""
+	}
+	verb := "are"
+	if a.Devices == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%s (%s) %s what applications saw of I/O to disks that were recorded too: %d with sick windows, %d in need of attention. "+
+		"They have rows, maps and episodes, and are not counted among the devices and windows above.",
+		plural(a.Devices, "device"), plural(a.Windows, "window"), verb, a.SickDevices, a.Attention)
+}
+
+// ApplicationsAbove are the devices that only applications tell of (fio logs, strace),
 // on hosts whose disks were recorded in the same time: what the one does the other
 // carries, so sums over devices leave the former out.
-func applicationsAbove(windows []features.Window) map[features.Key]bool {
+func ApplicationsAbove(windows []features.Window) map[features.Key]bool {
 	type span struct{ from, to int64 }
 	app := map[features.Key]span{}
 	disks := map[string][]features.Key{}

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/iopathy/iopathy/cluster"
@@ -20,7 +21,7 @@ func TestApplicationsAbove(t *testing.T) {
 		window("other", "fio:a", ingest.KindApp, 100),
 		window("mixed", "sda", ingest.KindSyscall, 100), window("mixed", "sda", ingest.KindD2C, 110), // calls on the disk itself
 	}
-	got := applicationsAbove(windows)
+	got := ApplicationsAbove(windows)
 	for _, w := range windows {
 		want := w.Host == "h" && (w.Device == "fio:a" || w.Device == "strace")
 		if got[w.Key] != want {
@@ -31,7 +32,20 @@ func TestApplicationsAbove(t *testing.T) {
 	for i := range windows {
 		in.Result.Episodes = append(in.Result.Episodes, cluster.Episode{Key: windows[i].Key, DelayedBytes: 1, SickSeconds: 10})
 	}
-	if f := gather(in); f.delayedBytes != 5 || f.sickSeconds != 50 {
+	for i := range windows {
+		in.Result.Diagnoses[i].Verdict = cluster.Sick
+	}
+	f := gather(in)
+	if f.disks() != 4 || f.windows() != 5 || f.sickDevices != 4 || f.verdicts[cluster.Sick] != 5 {
+		t.Errorf("%d devices, %d sick, %d windows, %d sick: want 4, 4, 5, 5", f.disks(), f.sickDevices, f.windows(), f.verdicts[cluster.Sick])
+	}
+	if want := (applications{Devices: 2, SickDevices: 2, Windows: 2, Sick: 2}); f.apps != want {
+		t.Errorf("applications are %+v, want %+v", f.apps, want)
+	}
+	if head := f.headline(); !strings.Contains(head, "4 of 4 devices") || !strings.Contains(head, "2 of 2 devices") && !strings.Contains(head, "2 devices") {
+		t.Errorf("headline %q", head)
+	}
+	if f.delayedBytes != 5 || f.sickSeconds != 50 {
 		t.Errorf("%g bytes and %g s, want those of five of the seven episodes", f.delayedBytes, f.sickSeconds)
 	}
 }

@@ -48,7 +48,7 @@ func (f *facts) classes(p *pageView) {
 	slices.SortStableFunc(order, func(a, b cluster.Class) int {
 		return cmp.Or(cmp.Compare(f.byClass[b.ID], f.byClass[a.ID]), cmp.Compare(a.ID, b.ID))
 	})
-	sick := f.verdicts[cluster.Sick]
+	sick := f.verdicts[cluster.Sick] + f.apps.Sick // classes are of all windows
 	sum := ""
 	for _, c := range order {
 		p.Classes = append(p.Classes, f.class(c, sick))
@@ -67,7 +67,7 @@ func (f *facts) classes(p *pageView) {
 			p.NotSeen = append(p.NotSeen, sentence(e.Name))
 		}
 	}
-	n := func(v cluster.Verdict) string { return count(int64(f.verdicts[v])) }
+	n := func(v cluster.Verdict) string { return count(int64(f.verdicts[v] + f.appVerdicts[v])) }
 	p.Conserve.Windows = count(int64(len(in.Windows)))
 	p.Conserve.Healthy, p.Conserve.Idle, p.Conserve.Artefact, p.Conserve.Sick = n(cluster.Healthy), n(cluster.Idle), n(cluster.Artefact), n(cluster.Sick)
 	p.Conserve.ByClass = sum + count(int64(f.byClass[0])) + " outside the classes = " + n(cluster.Sick)

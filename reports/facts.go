@@ -19,12 +19,15 @@ type facts struct {
 	first, last  int64 // of the windows
 	time         moments
 	verdicts     map[cluster.Verdict]int
-	byPathology  map[string]int // sick windows by slug
-	byClass      map[int]int    // sick windows by class id; 0 outside
+	appVerdicts  map[cluster.Verdict]int // of the windows of apps
+	byPathology  map[string]int          // sick windows by slug
+	byClass      map[int]int             // sick windows by class id; 0 outside
 	classDevices map[int]map[features.Key]bool
 	stages       map[int]*analysis.Stages // by class id
 	devices      []*device                // worst first
+	apps         applications             // not counted in verdicts, nor in what follows
 	index        map[features.Key]*device
+	appsOutside  int // sick windows of apps outside the classes
 	sickDevices  int
 	attention    int // devices with an episode of some level
 	sickSeconds  float64
@@ -47,6 +50,7 @@ type facts struct {
 type device struct {
 	features.Key
 	place    int   // in facts.devices
+	above    bool  // an application's, of whose disks there are recordings too
 	windows  []int // by time
 	verdicts map[cluster.Verdict]int
 	worst    float64 // largest severity of its sick windows, or of its episodes
@@ -68,16 +72,16 @@ type quality struct {
 func gather(in *Input) *facts {
 	f := &facts{
 		in: in, scale: in.Scale,
-		verdicts: map[cluster.Verdict]int{}, byPathology: map[string]int{}, byClass: map[int]int{},
+		verdicts: map[cluster.Verdict]int{}, appVerdicts: map[cluster.Verdict]int{}, byPathology: map[string]int{}, byClass: map[int]int{},
 		classDevices: map[int]map[features.Key]bool{}, stages: map[int]*analysis.Stages{}, index: map[features.Key]*device{},
 	}
 	if f.scale == (heatmap.Scale{}) {
 		f.scale = heatmap.GroupScale(in.Windows, in.Result.Diagnoses)
 	}
 	f.tally()
+	above := ApplicationsAbove(in.Windows)
 	f.time = newMoments(f.first, f.last)
 	f.listed, f.leftOut = cluster.Costliest(in.Result.Episodes, in.Budget)
-	above := applicationsAbove(in.Windows)
 	for _, e := range in.Result.Episodes {
 		if !above[e.Key] {
 			f.sickSeconds += e.SickSeconds
@@ -98,12 +102,13 @@ func gather(in *Input) *facts {
 			slices.SortStableFunc(d.windows, byTime)
 		}
 		f.cover(d, &covered, &judged)
-		if d.verdicts[cluster.Sick] > 0 {
-			f.sickDevices++
+		sick, attention := b2i(d.verdicts[cluster.Sick] > 0), b2i(d.level != "")
+		if d.above = above[d.Key]; d.above {
+			f.setApart(d, sick, attention)
+			continue
 		}
-		if d.level != "" {
-			f.attention++
-		}
+		f.sickDevices += sick
+		f.attention += attention
 	}
 	f.quality.coverage = 1
 	if judged > 0 {
@@ -120,6 +125,24 @@ func gather(in *Input) *facts {
 	f.groups = f.scatterGroups()
 	f.judgeQuality()
 	return f
+}
+
+// setApart takes a device of applications out of what is counted of all.
+func (f *facts) setApart(d *device, sick, attention int) {
+	f.apps.Devices++
+	f.apps.SickDevices += sick
+	f.apps.Attention += attention
+	f.apps.Windows += len(d.windows)
+	f.apps.Sick += d.verdicts[cluster.Sick]
+	for v, n := range d.verdicts {
+		f.verdicts[v] -= n
+		f.appVerdicts[v] += n
+	}
+	for _, i := range d.windows {
+		if g := &f.in.Result.Diagnoses[i]; g.Verdict == cluster.Sick && !f.hasClass(g.ClassID) {
+			f.appsOutside++
+		}
+	}
 }
 
 // tally counts the windows. They stand device by device, mostly in long runs
@@ -251,7 +274,7 @@ func (f *facts) judgeQuality() {
 	}
 	q.artefact = f.verdicts[cluster.Artefact]
 	share := func(n int64) float64 { return float64(n) / float64(max(q.lines, 1)) }
-	artefacts := float64(q.artefact) / float64(max(len(f.in.Windows), 1))
+	artefacts := float64(q.artefact) / float64(max(f.windows(), 1))
 	switch {
 	case len(f.in.Windows) == 0, q.coverage < poorCoverage, share(q.rejects) > poorRejects,
 		share(q.unpaired) > poorUnpaired, artefacts > poorArtefact:
@@ -281,29 +304,36 @@ func (f *facts) withEpisodes() int {
 	return n
 }
 
-// headline is the verdict in one sentence.
+// disks is the number of devices but for those of applications above others.
+func (f *facts) disks() int { return len(f.devices) - f.apps.Devices }
+
+// windows is the number of windows of disks.
+func (f *facts) windows() int { return len(f.in.Windows) - f.apps.Windows }
+
+// headline is the verdict in one sentence, and another on what applications saw of the
+// same work if they saw more.
 func (f *facts) headline() string {
 	judged := f.verdicts[cluster.Healthy] + f.verdicts[cluster.Sick]
+	verb := "need"
+	if f.attention == 1 {
+		verb = "needs"
+	}
+	said := fmt.Sprintf("%d of %s %s attention.", f.attention, plural(f.disks(), "device"), verb)
 	switch {
 	case len(f.in.Windows) == 0 && len(f.in.Result.Findings) > 0:
 		return fmt.Sprintf("No I/O was recorded; other logs tell of %s.", plural(len(f.in.Result.Findings), "finding"))
 	case len(f.in.Windows) == 0:
 		return "Nothing to judge: the input holds no window with I/O."
 	case judged == 0:
-		return fmt.Sprintf("Nothing to judge: all %s are idle or too damaged.", plural(len(f.in.Windows), "window"))
+		said = fmt.Sprintf("Nothing to judge: all %s are idle or too damaged.", plural(f.windows(), "window"))
+	case f.attention == 0 && f.sickDevices == 0 && f.disks() == 1:
+		said = "The one device looks healthy."
 	case f.attention == 0 && f.sickDevices == 0:
-		if len(f.devices) == 1 {
-			return "The one device looks healthy."
-		}
-		return fmt.Sprintf("All %s look healthy.", plural(len(f.devices), "device"))
+		said = fmt.Sprintf("All %s look healthy.", plural(f.disks(), "device"))
 	case f.attention == 0:
-		return fmt.Sprintf("No device needs attention at once; %d of %s had short or mild episodes.", f.sickDevices, plural(len(f.devices), "device"))
+		said = fmt.Sprintf("No device needs attention at once; %d of %s had short or mild episodes.", f.sickDevices, plural(f.disks(), "device"))
 	}
-	verb := "need"
-	if f.attention == 1 {
-		verb = "needs"
-	}
-	return fmt.Sprintf("%d of %s %s attention.", f.attention, plural(len(f.devices), "device"), verb)
+	return said + f.apps.words()
 }
 
 // pathologyName is a slug's name in the catalogue.

@@ -29,6 +29,7 @@ type pageView struct {
 	Tone               string // good, warn, bad: the colour of the verdict
 	Alarms             []alarm
 	Kinds              string // the kinds of latency, where there are several
+	Applications       string // what is said of their devices, where disks were recorded too
 	More               int    // devices that need attention beyond Alarms
 	Model              string
 	ModelShipped       bool
@@ -133,7 +134,7 @@ func (f *facts) css(slug string) template.CSS { return template.CSS(f.colour(slu
 func newPage(f *facts) *pageView {
 	in := f.in
 	p := &pageView{
-		Title: in.Title, Headline: f.headline(), HasSick: f.verdicts[cluster.Sick] > 0, Drill: in.Drill,
+		Title: in.Title, Headline: f.headline(), HasSick: f.verdicts[cluster.Sick]+f.apps.Sick > 0, Drill: in.Drill,
 		Date: f.time.full(f.last), DateMachine: f.time.machine(f.last),
 		Model: modelLine(in.Result), ModelShipped: in.Result.Model == "shipped",
 		Warnings: in.Result.Warnings, Changes: f.changes(), Problems: in.Ingest.Problems,
@@ -156,10 +157,10 @@ func newPage(f *facts) *pageView {
 	default:
 		p.Tone = "good"
 	}
-	p.Subtitle, p.Kinds = f.subtitle(), f.kinds()
+	p.Subtitle, p.Kinds, p.Applications = f.subtitle(), f.kinds(), f.apps.line()
 	f.sections(p)
 	f.findings(p)
-	shown := f.attention
+	shown := f.attention + f.apps.Attention
 	if shown == 0 { // what is mild is still the first thing to know
 		shown = f.withEpisodes()
 	}
@@ -168,7 +169,7 @@ func newPage(f *facts) *pageView {
 	}
 	p.More = shown - len(p.Alarms)
 	p.Facts = []fact{
-		{"need attention", count(int64(f.attention)), "of " + plural(len(f.devices), "device")},
+		{"need attention", count(int64(f.attention)), "of " + plural(f.disks(), "device")},
 		{"sick device-hours", hours(f.sickSeconds), plural(f.verdicts[cluster.Sick], "sick window")},
 		{"delayed", volume(f.delayedBytes), "completed while sick"},
 		{"episodes", count(int64(len(in.Result.Episodes))), f.levels()},
@@ -223,8 +224,8 @@ func (f *facts) subtitle() string {
 	for _, d := range f.devices {
 		hosts[d.Host] = true
 	}
-	return fmt.Sprintf("%s · %s on %s · %s of %s", s, plural(len(f.devices), "device"), plural(len(hosts), "host"),
-		plural(len(f.in.Windows), "window"), span(float64(w.EndNS-w.StartNS)/1e9))
+	return fmt.Sprintf("%s · %s on %s · %s of %s", s, plural(f.disks(), "device"), plural(len(hosts), "host"),
+		plural(f.windows(), "window"), span(float64(w.EndNS-w.StartNS)/1e9))
 }
 
 func (f *facts) levels() string {

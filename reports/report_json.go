@@ -53,7 +53,7 @@ type (
 		Changes  jsonChanges     `json:"changes"`        // since the last earlier night
 		Sources  []DeviceSources `json:"device_sources"` // where a device has several recordings
 	}
-	jsonTotals struct {
+	jsonTotals struct { // of devices but for those of applications above others, which stand apart
 		Devices      int    `json:"devices"`
 		SickDevices  int    `json:"sick_devices"`
 		Attention    int    `json:"devices_needing_attention"`
@@ -68,6 +68,8 @@ type (
 		SickSeconds  number `json:"sick_seconds"`
 		DelayedBytes number `json:"delayed_bytes"`
 		WorstEpisode number `json:"worst_episode_severity"`
+
+		Applications applications `json:"applications"` // what they saw of disks that were recorded too
 	}
 	jsonQuality struct {
 		Level       string `json:"level"` // good, fair, poor
@@ -132,6 +134,8 @@ type (
 		Artefact int    `json:"artefact"`
 		Sick     int    `json:"sick"`
 		Worst    number `json:"worst_severity"`
+
+		Application bool `json:"application"` // of applications: not in the totals
 	}
 	jsonCut struct {
 		K          int    `json:"k"`
@@ -170,10 +174,10 @@ func JSON(w io.Writer, in *Input) error {
 		Verdict: f.headline(), Model: in.Result.Model, Why: in.Result.Why,
 		FromNS: f.first, ToNS: f.last,
 		Totals: jsonTotals{
-			Devices: len(f.devices), SickDevices: f.sickDevices, Attention: f.attention,
-			Windows: len(in.Windows), Healthy: f.verdicts[cluster.Healthy], Idle: f.verdicts[cluster.Idle],
-			Artefact: f.verdicts[cluster.Artefact], Sick: f.verdicts[cluster.Sick], Unclassed: f.byClass[0],
-			Episodes: len(in.Result.Episodes), LeftOut: f.leftOut, SickSeconds: number(f.sickSeconds), DelayedBytes: number(f.delayedBytes),
+			Devices: f.disks(), SickDevices: f.sickDevices, Attention: f.attention,
+			Windows: f.windows(), Healthy: f.verdicts[cluster.Healthy], Idle: f.verdicts[cluster.Idle],
+			Artefact: f.verdicts[cluster.Artefact], Sick: f.verdicts[cluster.Sick], Unclassed: f.byClass[0] - f.appsOutside,
+			Episodes: len(in.Result.Episodes), LeftOut: f.leftOut, SickSeconds: number(f.sickSeconds), DelayedBytes: number(f.delayedBytes), Applications: f.apps,
 		},
 		Quality: jsonQuality{f.quality.level, number(f.quality.coverage), f.quality.low, f.quality.lines, f.quality.rejects, f.quality.unpaired},
 		Kinds:   f.byPathology, Findings: jsonFindings(in.Result.Findings), Analyses: jsonAnalyses(in.Analyses),
@@ -202,7 +206,7 @@ func JSON(w io.Writer, in *Input) error {
 	for _, d := range f.devices {
 		doc.Devices = append(doc.Devices, jsonDevice{
 			d.Host, d.Device, len(d.windows), d.verdicts[cluster.Healthy], d.verdicts[cluster.Idle],
-			d.verdicts[cluster.Artefact], d.verdicts[cluster.Sick], number(d.worst),
+			d.verdicts[cluster.Artefact], d.verdicts[cluster.Sick], number(d.worst), d.above,
 		})
 	}
 	for _, c := range in.Result.Cuts {

@@ -7,34 +7,49 @@ import (
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/reports"
 )
 
 // Outcome is the verdict in numbers.
 type Outcome struct {
 	Model       string         `json:"model"`
-	Devices     int            `json:"devices"`
+	Devices     int            `json:"devices"` // but for those of applications on disks that were recorded too
 	SickDevices int            `json:"sick_devices"`
 	Windows     int            `json:"windows"`
 	Verdicts    map[string]int `json:"verdicts"`
 	Pathologies map[string]int `json:"pathologies"` // sick windows by slug
 	Episodes    int            `json:"episodes"`
 	Worst       float64        `json:"worst_severity"`
+
+	Applications    int `json:"application_devices"`
+	SickApplication int `json:"sick_application_devices"`
 }
 
 // Summarise counts what was said.
 func Summarise(d *Diagnosed) Outcome {
-	o := Outcome{Model: d.Result.Model, Windows: len(d.Windows), Verdicts: map[string]int{}, Pathologies: map[string]int{}, Episodes: len(d.Result.Episodes)}
-	devices, sick := map[features.Key]bool{}, map[features.Key]bool{}
+	o := Outcome{Model: d.Result.Model, Verdicts: map[string]int{}, Pathologies: map[string]int{}, Episodes: len(d.Result.Episodes)}
+	above := reports.ApplicationsAbove(d.Windows)
+	devices, sick, apps := map[features.Key]bool{}, map[features.Key]bool{}, map[features.Key]bool{}
 	for i := range d.Result.Diagnoses {
 		g := &d.Result.Diagnoses[i]
+		if above[g.Key] {
+			apps[g.Key] = apps[g.Key] || g.Verdict == cluster.Sick
+			continue
+		}
 		devices[g.Key] = true
+		o.Windows++
 		o.Verdicts[string(g.Verdict)]++
 		if g.Verdict == cluster.Sick {
 			o.Pathologies[g.Pathology]++
 			sick[g.Key] = true
 		}
 	}
-	o.Devices, o.SickDevices = len(devices), len(sick)
+	o.Devices, o.SickDevices, o.Applications = len(devices), len(sick), len(apps)
+	for _, ill := range apps {
+		if ill {
+			o.SickApplication++
+		}
+	}
 	for _, e := range d.Result.Episodes {
 		o.Worst = max(o.Worst, e.Severity)
 	}
@@ -47,6 +62,9 @@ func Verdict(d *Diagnosed, most int) []string {
 	o := Summarise(d)
 	lines := []string{fmt.Sprintf("%d of %d devices have sick windows: %d of %d windows, %d episodes (%s model)",
 		o.SickDevices, o.Devices, o.Verdicts[string(cluster.Sick)], o.Windows, o.Episodes, o.Model)}
+	if o.Applications > 0 {
+		lines = append(lines, fmt.Sprintf("beside them %d of %d devices that applications saw on these disks have sick windows", o.SickApplication, o.Applications))
+	}
 	for i, e := range d.Result.Episodes {
 		if i == most {
 			lines = append(lines, fmt.Sprintf("  and %d more in the report", len(d.Result.Episodes)-most))
