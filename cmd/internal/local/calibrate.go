@@ -169,6 +169,7 @@ func (j *Job) place(windows []features.Window, inv reduce.Inventory, rules *clus
 		if f.length != p.windowNS {
 			continue
 		}
+		f.lendKind()
 		points, _, err := cluster.Place(f.windows, inv, rules, shipped, j.Config.Reduce, j.Config.Cluster)
 		if err != nil {
 			return nil, err

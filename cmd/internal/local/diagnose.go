@@ -16,7 +16,6 @@ import (
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/configs"
 	"github.com/iopathy/iopathy/features"
-	"github.com/iopathy/iopathy/ingest"
 	"github.com/iopathy/iopathy/ingest/lake"
 	"github.com/iopathy/iopathy/reduce"
 	"github.com/iopathy/iopathy/reports"
@@ -48,77 +47,6 @@ type KindModel struct {
 
 // modelFile is where the lake keeps its model.
 const modelFile = "model.json"
-
-// family is the windows that one model may judge.
-type family struct {
-	kind         ingest.LatencyKind
-	tick, length int64
-	index        []int
-	windows      []features.Window
-}
-
-// families sorts the windows by latency kind, tick and length; windows in
-// which nothing has a latency go with the largest family of their tick.
-func families(windows []features.Window) []*family {
-	var all []*family
-	find := func(w *features.Window, kind ingest.LatencyKind) *family {
-		for _, f := range all {
-			if f.kind == kind && f.tick == w.TickNS && f.length == w.EndNS-w.StartNS {
-				return f
-			}
-		}
-		f := &family{kind: kind, tick: w.TickNS, length: w.EndNS - w.StartNS}
-		all = append(all, f)
-		return f
-	}
-	kinds := kindsOf(windows)
-	for i := range windows {
-		f := find(&windows[i], kinds[i])
-		f.index = append(f.index, i)
-	}
-	for _, f := range all {
-		f.windows = windows // as they are, when they are one family
-		if len(all) == 1 && !slices.ContainsFunc(windows, func(w features.Window) bool { return w.Kind != f.kind }) {
-			break
-		}
-		f.windows = make([]features.Window, len(f.index))
-		for i, at := range f.index {
-			f.windows[i] = windows[at]
-			f.windows[i].Kind = f.kind // a window in which nothing completed has no kind of its own
-		}
-	}
-	slices.SortStableFunc(all, func(a, b *family) int {
-		return cmp.Or(cmp.Compare(len(b.index), len(a.index)), cmp.Compare(a.kind, b.kind), cmp.Compare(a.tick, b.tick), cmp.Compare(a.length, b.length))
-	})
-	return all
-}
-
-// kindsOf gives the latency kind of each window. One in which nothing has a
-// latency takes that of the window before it, of the device and of its tick and
-// length, or else of the one after it.
-func kindsOf(windows []features.Window) []ingest.LatencyKind {
-	type series struct {
-		features.Key
-		tick, length int64
-	}
-	kinds := make([]ingest.LatencyKind, len(windows))
-	last := map[series]ingest.LatencyKind{}
-	of := func(i int) {
-		w := &windows[i]
-		k := series{w.Key, w.TickNS, w.EndNS - w.StartNS}
-		if kinds[i] = cmp.Or(w.Kind, kinds[i], last[k]); kinds[i] != ingest.KindNone {
-			last[k] = kinds[i]
-		}
-	}
-	for i := range windows {
-		of(i)
-	}
-	clear(last)
-	for i := len(windows) - 1; i >= 0; i-- {
-		of(i)
-	}
-	return kinds
-}
 
 // Diagnose fits on the windows (or takes the shipped model, or the file that
 // the config names) and labels them. Classes have the ids of the lake's registry.
@@ -243,15 +171,25 @@ func (j *Job) label(windows []features.Window, inv reduce.Inventory, rules *clus
 
 // judge labels each family on its own and joins what is said.
 func (j *Job) judge(windows []features.Window, names *naming, one func(*family) ([]reduce.Point, cluster.Result, KindModel, error)) (*Diagnosed, error) {
-	d := &Diagnosed{Windows: windows, Points: make([]reduce.Point, len(windows)), naming: names}
-	d.Result.Diagnoses = make([]cluster.Diagnosis, len(windows))
+	d := &Diagnosed{Windows: windows, naming: names}
 	d.Result.Model = cluster.Shipped
-	for n, f := range families(windows) {
+	all := families(windows)
+	if len(all) != 1 {
+		d.Points, d.Result.Diagnoses = make([]reduce.Point, len(windows)), make([]cluster.Diagnosis, len(windows))
+	}
+	for n, f := range all {
+		giveBack := f.lendKind()
 		points, res, km, err := one(f)
+		giveBack()
 		if err != nil {
 			return nil, err
 		}
 		d.Models = append(d.Models, km)
+		if f.all {
+			d.Points, d.Result = points, res
+			j.progress("diagnose", 1, 1)
+			break
+		}
 		for i, at := range f.index {
 			d.Points[at] = points[i]
 			d.Points[at].Window = &windows[at]
