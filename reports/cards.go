@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -119,32 +120,27 @@ func (f *facts) cardView(d *device) *cardView {
 // mostAxes bounds the deciding features of a card.
 const mostAxes = 5
 
+// decidingAxes are the known features that deviate most, by at least a healthy
+// scale.
+func decidingAxes(x *cluster.Explanation) []cluster.Axis {
+	axes := slices.DeleteFunc(slices.Clone(x.Axes[:]), func(a cluster.Axis) bool { return a.Missing || !(abs(a.Z) >= 1) })
+	slices.SortStableFunc(axes, func(a, b cluster.Axis) int { return cmp.Compare(abs(b.Z), abs(a.Z)) })
+	return axes[:min(len(axes), mostAxes)]
+}
+
 // why tells what decided the worst window, what lies next to it, and what
 // would change its label.
 func (f *facts) why(v *cardView, x *cluster.Explanation) {
 	if x == nil {
 		return
 	}
-	axes := slices.Clone(x.Axes[:])
-	slices.SortStableFunc(axes, func(a, b cluster.Axis) int {
-		switch {
-		case abs(a.Z) > abs(b.Z):
-			return -1
-		case abs(a.Z) < abs(b.Z):
-			return 1
-		}
-		return 0
-	})
 	median := func(m cluster.Median) string {
 		if m.Windows == 0 {
 			return "–"
 		}
 		return fmt.Sprintf("%s (%s)", three(m.Value), plural(m.Windows, "window"))
 	}
-	for _, a := range axes {
-		if a.Missing || abs(a.Z) < 1 || len(v.Axes) == mostAxes {
-			continue
-		}
+	for _, a := range decidingAxes(x) {
 		v.Axes = append(v.Axes, axisView{a.Feature, three(a.Value), median(a.Own), median(a.Group), fmt.Sprintf("%+.1f", a.Z)})
 	}
 	for i, c := range x.Classes[:min(2, len(x.Classes))] {
@@ -237,13 +233,12 @@ func (f *facts) timeAxis() string {
 	return "time (UTC)"
 }
 
-// gridRows is the table behind the picture: requests by octave of latency.
-func gridRows(g *features.LatencyGrid) []gridRow {
-	if g == nil {
-		return nil
-	}
+// octave is the requests of one octave of latency.
+type octave struct{ low, high, requests int64 }
+
+func octaves(g *features.LatencyGrid) []octave {
 	from, to := g.Rows()
-	var out []gridRow
+	var out []octave
 	for row := from - from%4; row < to; row += 4 {
 		n := int64(0)
 		for i := row * g.Cols; i < min(row+4, len(g.Count)/g.Cols)*g.Cols; i++ {
@@ -251,7 +246,19 @@ func gridRows(g *features.LatencyGrid) []gridRow {
 		}
 		low, _ := g.Row(row)
 		high, _ := g.Row(row + 4)
-		out = append(out, gridRow{three(float64(low) / 1e6), three(float64(high) / 1e6), count(n), percent(float64(n) / float64(max(g.Total, 1)))})
+		out = append(out, octave{low, high, n})
+	}
+	return out
+}
+
+// gridRows is the table behind the picture: requests by octave of latency.
+func gridRows(g *features.LatencyGrid) []gridRow {
+	if g == nil {
+		return nil
+	}
+	var out []gridRow
+	for _, o := range octaves(g) {
+		out = append(out, gridRow{three(float64(o.low) / 1e6), three(float64(o.high) / 1e6), count(o.requests), percent(float64(o.requests) / float64(max(g.Total, 1)))})
 	}
 	return out
 }

@@ -56,6 +56,41 @@ func TestCardTellsWhatDecided(t *testing.T) {
 	}
 }
 
+// report.json has the card of every sick device, with all that the page tells of it.
+func TestCardsInJSON(t *testing.T) {
+	in := made(20, 40, 6, 3)
+	key := carded(in)
+	cards := gather(in).jsonCards()
+	if len(cards) != 6 || cards[0].Host != key.Host || cards[0].Device != key.Device {
+		t.Fatalf("%d cards, the first of %s/%s", len(cards), cards[0].Host, cards[0].Device)
+	}
+	c := cards[0]
+	if c.Requests != 402 || len(c.Latencies) != 12 || c.Latencies[1].Requests != 342 || c.Latencies[1].FromNS != 1<<21 {
+		t.Errorf("%d requests, by latency %+v", c.Requests, c.Latencies)
+	}
+	if len(c.Deciding) != 1 || c.Deciding[0].Own != 0.1 || c.Deciding[0].OwnWindows != 9 || c.Deciding[0].PeersWindows != 0 || c.Deciding[0].Peers == c.Deciding[0].Peers {
+		t.Errorf("deciding %+v, want a median of 9 own windows and none of peers", c.Deciding)
+	}
+	if len(c.Nearest) != 2 || c.Nearest[1].Distance != 0.4 || len(c.Flips) != 1 || c.Flips[0].Becomes != "healthy" {
+		t.Errorf("nearest %+v, flips %+v", c.Nearest, c.Flips)
+	}
+	if len(c.Exemplars) != 1 || c.Exemplars[0].Ranges[0].Last != 52000 || c.Exemplars[0].Slowest[0].Offset != 4711 || len(c.Actors) != 1 || c.Actors[0].DelayNS != 1e9 {
+		t.Errorf("exemplars %+v, actors %+v", c.Exemplars, c.Actors)
+	}
+	for _, c := range cards {
+		w, r := in.Windows, in.Result.Diagnoses
+		worst := 0.0
+		for i := range w {
+			if w[i].Host == c.Host && w[i].Device == c.Device && r[i].Verdict == cluster.Sick {
+				worst = max(worst, r[i].Severity)
+			}
+		}
+		if float64(c.Severity) != worst {
+			t.Errorf("%s/%s: worst window %v, want %v", c.Host, c.Device, c.Severity, worst)
+		}
+	}
+}
+
 // The rows of the table behind the picture add up to what was counted.
 func TestGridTableAddsUp(t *testing.T) {
 	in := made(20, 40, 6, 3)

@@ -44,6 +44,7 @@ type (
 		Findings []jsonFinding   `json:"findings"` // of devices whose I/O nobody recorded
 		Analyses []jsonAnalysis  `json:"analyses"` // of the worst devices
 		Devices  []jsonDevice    `json:"devices"`
+		Cards    []jsonCard      `json:"cards"` // of the sick devices, the worst first
 		Cuts     []jsonCut       `json:"cuts"`
 		Inputs   []jsonInput     `json:"inputs"`
 		Scale    any             `json:"scale"`
@@ -183,7 +184,7 @@ func JSON(w io.Writer, in *Input) error {
 		Kinds:   f.byPathology, Findings: jsonFindings(in.Result.Findings), Analyses: jsonAnalyses(in.Analyses),
 		Classes: []jsonClass{}, Episodes: []jsonEpisode{}, Devices: []jsonDevice{}, Cuts: []jsonCut{}, Inputs: []jsonInput{},
 		Scale: f.scale, Seed: in.Seed, Warnings: list(in.Result.Warnings), Problems: list(in.Ingest.Problems),
-		Sources: in.Ingest.Devices, Changes: jsonChangesOf(in.Changes),
+		Sources: in.Ingest.Devices, Changes: jsonChangesOf(in.Changes), Cards: f.jsonCards(),
 	}
 	if doc.Sources == nil {
 		doc.Sources = []DeviceSources{}

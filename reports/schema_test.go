@@ -53,7 +53,9 @@ func TestSchema(t *testing.T) {
 		}
 		return schema.Validate(v)
 	}
-	for name, in := range map[string]*Input{"small": small(), "made": made(20, 60, 5, 3), "nothing": {}} {
+	cards := made(20, 60, 5, 3)
+	carded(cards)
+	for name, in := range map[string]*Input{"small": small(), "made": made(20, 60, 5, 3), "cards": cards, "nothing": {}} {
 		data := report(in)
 		if err := fits(data); err != nil {
 			t.Errorf("%s: %v", name, err)

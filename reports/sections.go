@@ -75,14 +75,21 @@ func (f *facts) sections(p *pageView) {
 	}
 }
 
-func (f *facts) section(d *device) sectionView {
-	in := f.in
+// worstWindow is the sick window of a device with the largest severity, of equal
+// ones the first; -1 of a healthy one.
+func (f *facts) worstWindow(d *device) int {
 	worst := -1
 	for _, i := range d.windows {
-		if r := &in.Result.Diagnoses[i]; r.Verdict == cluster.Sick && (worst < 0 || r.Severity > in.Result.Diagnoses[worst].Severity) {
+		if r := &f.in.Result.Diagnoses[i]; r.Verdict == cluster.Sick && (worst < 0 || r.Severity > f.in.Result.Diagnoses[worst].Severity) {
 			worst = i
 		}
 	}
+	return worst
+}
+
+func (f *facts) section(d *device) sectionView {
+	in := f.in
+	worst := f.worstWindow(d)
 	w, r := &in.Windows[worst], &in.Result.Diagnoses[worst]
 	s := sectionView{
 		Anchor: f.anchor(d), Device: deviceLabel(d.Key), Level: d.level, Colour: f.css(r.Pathology),

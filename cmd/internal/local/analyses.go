@@ -31,6 +31,12 @@ func (j *Job) AnalysesOf(d *Diagnosed, k features.Key) ([]analysis.Finding, erro
 // worstDevices lists the sick devices that are analysed, by their worst
 // episode or window.
 func worstDevices(d *Diagnosed) []features.Key {
+	keys := sickDevices(d)
+	return keys[:min(len(keys), analysedDevices)]
+}
+
+// sickDevices are those with a sick window or an episode, the worst first.
+func sickDevices(d *Diagnosed) []features.Key {
 	worst := map[features.Key]float64{}
 	for i := range d.Result.Diagnoses {
 		if x := &d.Result.Diagnoses[i]; x.Verdict == cluster.Sick {
@@ -46,7 +52,7 @@ func worstDevices(d *Diagnosed) []features.Key {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(a, b features.Key) int { return cmp.Or(cmp.Compare(worst[b], worst[a]), byKey(a, b)) })
-	return keys[:min(len(keys), analysedDevices)]
+	return keys
 }
 
 func byKey(a, b features.Key) int {

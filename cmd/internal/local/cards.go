@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/features"
@@ -17,18 +18,23 @@ import (
 // Bounds of the cards: what is read again for the report does not grow with
 // the lake.
 const (
-	cardDevices   = 8
+	cardDevices   = 1000
+	cardWhole     = 8       // devices of which cardRows are read
 	cardRows      = 1 << 20 // rows of a device that are read
+	cardRest      = 1 << 23 // rows of all the others together, in equal parts
+	cardLeast     = 1 << 13 // rows that each of them has at least
+	cardIndexes   = 64      // lists of a host's row groups that are kept
 	cardColumns   = 150     // of its latency by time
 	cardExemplars = 3
 	cardSlowest   = 3
 	cardPeers     = 2000 // healthy windows that an explanation compares with
 )
 
-// Cards reads the requests of the worst devices again: their latency by time,
-// who was at work, and where the lines of their worst windows stand.
+// Cards reads the requests of the sick devices again: their latency by time,
+// who was at work, and where the lines of their worst windows stand. Of all but
+// the worst only the time around the worst window is read where they are many.
 func (j *Job) Cards(ctx context.Context, d *Diagnosed, catalogue cluster.Catalogue) ([]reports.Card, error) {
-	keys := worstDevices(d)
+	keys := sickDevices(d)
 	keys = keys[:min(len(keys), cardDevices)]
 	if len(keys) == 0 {
 		return nil, nil
@@ -41,17 +47,27 @@ func (j *Job) Cards(ctx context.Context, d *Diagnosed, catalogue cluster.Catalog
 	if err != nil {
 		return nil, err
 	}
-	sources := sourcesOf(manifests)
+	sources, places := sourcesOf(manifests), d.places()
+	indexes := map[string]*lake.Index{}
+	rest := max(cardRest/max(len(keys)-cardWhole, 1), cardLeast)
 	var all []reports.Card
-	for _, k := range keys {
+	for i, k := range keys {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		c, err := j.cardOf(manifests, sources, d, k)
+		own := places.own[k]
+		if !slices.ContainsFunc(own, func(i int) bool { return d.Result.Diagnoses[i].Verdict == cluster.Sick }) {
+			continue // an episode that no window of these data holds
+		}
+		rows := int64(cardRows)
+		if i >= cardWhole {
+			rows = int64(min(rest, cardRows))
+		}
+		c, err := j.cardOf(manifests, sources, indexes, d, k, own, rows)
 		if err != nil {
 			return nil, fmt.Errorf("report: %s/%s: %w", Printable(k.Host), Printable(k.Device), err)
 		}
-		small, at := d.around(k)
+		small, at := d.around(k, places)
 		why := j.Explain(small, at, rules).Why
 		c.Why = &why
 		all = append(all, *c)
@@ -59,50 +75,73 @@ func (j *Job) Cards(ctx context.Context, d *Diagnosed, catalogue cluster.Catalog
 	return all, nil
 }
 
+// places is where the windows of each device stand, and some healthy ones.
+type places struct {
+	own     map[features.Key][]int
+	healthy []int // twice as many as an explanation needs, or all
+}
+
+func (d *Diagnosed) places() *places {
+	p := &places{own: map[features.Key][]int{}}
+	for i := 0; i < len(d.Windows); {
+		k, from := d.Windows[i].Key, i
+		for i < len(d.Windows) && d.Windows[i].Key == k {
+			if d.Result.Diagnoses[i].Verdict == cluster.Healthy {
+				p.healthy = append(p.healthy, i)
+			}
+			i++
+		}
+		own := p.own[k]
+		for w := from; w < i; w++ {
+			own = append(own, w)
+		}
+		p.own[k] = own
+	}
+	p.healthy = thinned(p.healthy, 2*cardPeers)
+	return p
+}
+
+// thinned keeps every nth of a list, so that at most so many are left.
+func thinned(list []int, most int) []int {
+	step := max((len(list)+most-1)/most, 1)
+	kept := make([]int, 0, most)
+	for i := 0; i < len(list); i += step {
+		kept = append(kept, list[i])
+	}
+	return kept
+}
+
 // around is a device's windows and some healthy ones of others, and the place
 // of the device's worst window among them.
-func (d *Diagnosed) around(k features.Key) (*Diagnosed, int) {
-	others := 0
-	for i := range d.Windows {
-		if d.Windows[i].Key != k && d.Result.Diagnoses[i].Verdict == cluster.Healthy {
-			others++
+func (d *Diagnosed) around(k features.Key, p *places) (*Diagnosed, int) {
+	var others []int
+	for _, i := range p.healthy {
+		if d.Windows[i].Key != k {
+			others = append(others, i)
 		}
 	}
-	step := max((others+cardPeers-1)/cardPeers, 1)
+	at := append(thinned(others, cardPeers), p.own[k]...)
+	slices.Sort(at)
 	small := &Diagnosed{Models: d.Models, naming: d.naming}
-	worst, n := 0, 0
-	for i := range d.Windows {
+	worst, severity := 0, -1.0
+	for n, i := range at {
 		r := &d.Result.Diagnoses[i]
-		own := d.Windows[i].Key == k
-		if !own {
-			if r.Verdict != cluster.Healthy {
-				continue
-			}
-			if n++; (n-1)%step != 0 {
-				continue
-			}
-		}
 		small.Windows = append(small.Windows, d.Windows[i])
 		small.Points = append(small.Points, d.Points[i])
 		small.Result.Diagnoses = append(small.Result.Diagnoses, *r)
-		at := len(small.Windows) - 1
-		if w := &small.Result.Diagnoses[worst]; own && r.Verdict == cluster.Sick && (w.Key != k || w.Verdict != cluster.Sick || r.Severity > w.Severity) {
-			worst = at
+		if d.Windows[i].Key == k && r.Verdict == cluster.Sick && r.Severity > severity {
+			worst, severity = n, r.Severity
 		}
 	}
 	return small, worst
 }
 
 // cardOf folds what is read of a device's requests.
-func (j *Job) cardOf(manifests []lake.Manifest, sources map[string]lake.Input, d *Diagnosed, k features.Key) (*reports.Card, error) {
+func (j *Job) cardOf(manifests []lake.Manifest, sources map[string]lake.Input, indexes map[string]*lake.Index, d *Diagnosed, k features.Key, own []int, rows int64) (*reports.Card, error) {
 	c := &reports.Card{Key: k}
-	var own, sick []int
+	var sick []int
 	kind := ingest.KindNone
-	for i := range d.Windows {
-		if d.Windows[i].Key != k {
-			continue
-		}
-		own = append(own, i)
+	for _, i := range own {
 		if d.Windows[i].Kind != ingest.KindNone {
 			kind = d.Windows[i].Kind
 		}
@@ -113,7 +152,7 @@ func (j *Job) cardOf(manifests []lake.Manifest, sources map[string]lake.Input, d
 	slices.SortStableFunc(sick, func(a, b int) int {
 		return cmp.Compare(d.Result.Diagnoses[b].Severity, d.Result.Diagnoses[a].Severity)
 	})
-	worst := &d.Windows[sick[0]] // it is one of the worst devices
+	worst := &d.Windows[sick[0]] // a sick device has one
 	from, to := d.Windows[own[0]].StartNS, d.Windows[own[len(own)-1]].EndNS
 	c.ActorFrom, c.ActorTo = worst.StartNS, worst.EndNS
 	for _, e := range d.Result.Episodes {
@@ -125,7 +164,7 @@ func (j *Job) cardOf(manifests []lake.Manifest, sources map[string]lake.Input, d
 		c.Grid, c.Means = means(d, own, from, to), true
 		return c, nil
 	}
-	f := &cardFold{key: k, kind: kind, names: &ingest.Names{}, wide: int64(worst.EndNS - worst.StartNS)}
+	f := &cardFold{key: k, kind: kind, names: &ingest.Names{}, wide: int64(worst.EndNS - worst.StartNS), rows: rows, indexes: indexes}
 	for _, i := range sick[:min(len(sick), cardExemplars)] {
 		w := &d.Windows[i]
 		f.exemplars = append(f.exemplars, &exemplar{
@@ -184,6 +223,8 @@ type cardFold struct {
 	kind      ingest.LatencyKind
 	names     *ingest.Names
 	wide      int64 // of a window
+	rows      int64 // that may be read
+	indexes   map[string]*lake.Index
 	grid      *features.LatencyGrid
 	actors    *features.Incident
 	exemplars []*exemplar
@@ -235,7 +276,7 @@ func (j *Job) foldCard(manifests []lake.Manifest, f *cardFold, from, to int64, w
 		return false, nil
 	}
 	slices.Sort(paths)
-	index, err := lake.NewIndex(paths, "time_ns", "latency_ns", "latency_kind")
+	index, err := f.index(paths)
 	if err != nil {
 		return false, err
 	}
@@ -249,7 +290,7 @@ func (j *Job) foldCard(manifests []lake.Manifest, f *cardFold, from, to int64, w
 				return false
 			})
 		}
-		if rows <= cardRows || to-from <= 2*f.wide {
+		if rows <= f.rows || to-from <= 2*f.wide {
 			break
 		}
 		half := max((to-from)/4, f.wide)
@@ -274,4 +315,17 @@ func (j *Job) foldCard(manifests []lake.Manifest, f *cardFold, from, to int64, w
 		}
 	}
 	return part, nil
+}
+
+// index lists the row groups of some parts, once for the devices of a host.
+func (f *cardFold) index(paths []string) (*lake.Index, error) {
+	key := strings.Join(paths, "\n")
+	if index := f.indexes[key]; index != nil {
+		return index, nil
+	}
+	index, err := lake.NewIndex(paths, "time_ns", "latency_ns", "latency_kind")
+	if err == nil && len(f.indexes) < cardIndexes {
+		f.indexes[key] = index
+	}
+	return index, err
 }
