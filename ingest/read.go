@@ -15,9 +15,9 @@ import (
 // Read reads one input to its end and hands its rows on, chunk by chunk.
 //
 // workers goroutines decode blocks of lines at once where the format allows it
-// (Format.Line); what emit sees does not depend on their number. emit is
-// called from the caller's goroutine, in the order of the chunks, and must not
-// keep the chunk's rows.
+// (Format.Line); with more than one the next chunk may be read while emit has one
+// in hand. What emit sees does not depend on their number. It is called for one
+// chunk after the other, in their order, and must not keep the chunk's rows.
 //
 // What is wrong with the input (nothing claims it, it is a picture, it is
 // torn) stands in the report. Errors are a failed read, a failed emit, a done
@@ -29,12 +29,12 @@ func Read(ctx context.Context, in Input, o Options, workers int, emit func(*Chun
 		return r
 	}
 	r := open()
-	err := r.read(ctx)
+	err := r.run(ctx)
 	if stale := (errStale{}); errors.As(err, &stale) { // nothing was handed on yet
 		in.Resume = nil
 		r = open()
 		r.rep.Note = "read from its start: " + stale.why
-		err = r.read(ctx)
+		err = r.run(ctx)
 	}
 	if err != nil {
 		err = fmt.Errorf("ingest: reading %s: %w", in.Path, err)
@@ -58,6 +58,16 @@ type reader struct {
 	loose   bool // a member of a group has ended: when it grows, later chunks change
 	parts   []*part
 	keeper
+	emission
+}
+
+// run is read, and what it hands on is done with when it returns.
+func (r *reader) run(ctx context.Context) error {
+	err := r.read(ctx)
+	if eerr := r.handed(); eerr != nil {
+		return eerr // it came first
+	}
+	return err
 }
 
 func (r *reader) read(ctx context.Context) error {
@@ -214,7 +224,7 @@ func (e errRecord) Error() string {
 // begin makes chunk the one in hand.
 func (r *reader) begin(chunk int64) error {
 	if r.open && r.number != chunk {
-		if err := r.finish(!r.loose); err != nil {
+		if err := r.finish(!r.loose, r.workers > 1); err != nil {
 			return err
 		}
 		r.mark(chunk)
@@ -240,8 +250,9 @@ func (r *reader) room(end int64) {
 	}
 }
 
-// finish hands on the chunk in hand, if there is one.
-func (r *reader) finish(final bool) error {
+// finish hands on the chunk in hand, if there is one. beside says that more is
+// to be read meanwhile.
+func (r *reader) finish(final, beside bool) error {
 	if !r.open {
 		return nil
 	}
@@ -258,12 +269,22 @@ func (r *reader) finish(final bool) error {
 		r.rep.FirstNS, r.rep.LastNS = r.span.from, r.span.to
 	}
 	r.rep.add(&r.out.Batch)
-	var err error
+	if err := r.handed(); err != nil {
+		return err
+	}
 	if !r.in.Duplicate {
-		err = r.emit(&Chunk{Input: r.in, ID: r.rep.ID, Format: r.rep.Format, Number: r.number, Final: final, Batch: &r.out.Batch})
+		c := &Chunk{Input: r.in, ID: r.rep.ID, Format: r.rep.Format, Number: r.number, Final: final, Batch: &r.out.Batch}
+		if beside && r.out.bytes() <= besideBytes {
+			r.begins(func() error { return r.emit(c) }, r.out)
+			r.out, r.roomy = outPool.Get().(*Out), false
+			return nil
+		}
+		if err := r.emit(c); err != nil {
+			return err
+		}
 	}
 	r.out.Reset()
-	return err
+	return nil
 }
 
 // duplicate gives all lines of a batch the fate of an input that was read
@@ -284,5 +305,5 @@ func (r *reader) end(wait func() error, settle func(*Out)) error {
 	if settle != nil && r.open {
 		settle(r.out)
 	}
-	return r.finish(false)
+	return r.finish(false, false)
 }

@@ -414,7 +414,7 @@ func TestReadProblems(t *testing.T) {
 		t.Errorf("forced: %+v", d.rep)
 	}
 	_, err := Read(context.Background(), Input{Path: "x"}, Options{Format: "nope"}, 1, nil)
-	if err == nil || !strings.Contains(err.Error(), `no format "nope"; there are: test-line,`) {
+	if err == nil || !strings.Contains(err.Error(), `no format "nope"; there are: test-beside, test-line,`) {
 		t.Errorf("unknown format: %v", err)
 	}
 }
