@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -273,4 +274,102 @@ func TestNightlyRetention(t *testing.T) {
 			t.Errorf("%s: another, after the events that it was made of went", name)
 		}
 	}
+}
+
+// Small parts of a finished day are merged, and nothing else changes: rows,
+// windows and labels are those of a lake that merges nothing, also when a log of
+// that day grows, and when the merged file is damaged and repaired.
+func TestNightlyCompact(t *testing.T) {
+	dir := t.TempDir()
+	logs := filepath.Join(dir, "logs")
+	if err := os.Mkdir(logs, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write := func(i int, size int64) {
+		t.Helper()
+		path := filepath.Join(logs, fmt.Sprintf("%02d.csv", i))
+		eventFile(t, path, 1, 2, size)
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%2 == 1 { // without two columns
+			b = bytes.ReplaceAll(b, []byte(",queue_ns,latency_ns,error\n"), []byte(",latency_ns\n"))
+			b = regexp.MustCompile(`,1000,([0-9]+),0\n`).ReplaceAll(b, []byte(",$1\n"))
+		}
+		if err := os.WriteFile(path, fmt.Appendf(nil, "# %d\n%s", i, b), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	merged, plain := filepath.Join(dir, "merged"), filepath.Join(dir, "plain")
+	night := func() {
+		t.Helper()
+		in(t, exitFine, "nightly", logs, "--out", merged, "--quiet")
+		t.Setenv("IOPATHY_COMPACT", "false")
+		in(t, exitFine, "nightly", logs, "--out", plain, "--quiet")
+		t.Setenv("IOPATHY_COMPACT", "true")
+	}
+	files := func() []string {
+		t.Helper()
+		all, err := filepath.Glob(filepath.Join(merged, "lake", "events", "date=2023-11-14", "*", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	same := func(when string) {
+		t.Helper()
+		for _, table := range []string{lake.Windows, lake.Ticks, lake.Labels} {
+			want, got := tree(t, filepath.Join(plain, "lake", table)), tree(t, filepath.Join(merged, "lake", table))
+			if len(want) == 0 || !maps.Equal(want, got) {
+				t.Errorf("%s: %s are others than without merging", when, table)
+			}
+		}
+		in(t, exitFine, "verify", filepath.Join(merged, "lake"), "--quiet")
+	}
+	for i := range 6 {
+		write(i, 100_000+int64(i)*2000)
+	}
+	night()
+	if len(files()) != 6 {
+		t.Errorf("%d files of the newest day, want 6", len(files()))
+	}
+	eventFile(t, filepath.Join(logs, "next.csv"), 25, 2, 100_000)
+	night()
+	if f := files(); len(f) != 1 || !strings.Contains(f[0], "bundle-") {
+		t.Fatalf("a finished day has %v", f)
+	}
+	same("merged")
+	idle := stamps(t, merged)
+	night()
+	if diff := cmp.Diff(idle, stamps(t, merged)); diff != "" {
+		t.Errorf("nothing new, and files changed:\n%s", diff)
+	}
+	write(3, 300_000)
+	night()
+	if len(files()) != 1 {
+		t.Errorf("after a log has grown its day has %v", files())
+	}
+	same("after a log has grown")
+
+	bundle := files()[0]
+	b, err := os.ReadFile(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 0x55
+	if err := os.WriteFile(bundle, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	in(t, exitFailed, "verify", filepath.Join(merged, "lake"), "--quiet")
+	in(t, exitFine, "ingest", "--repair", logs, "--lake", filepath.Join(merged, "lake"), "--quiet")
+	in(t, exitFine, "verify", filepath.Join(merged, "lake"), "--quiet")
+	if len(files()) != 6 {
+		t.Errorf("after the repair of all parts there are %v", files())
+	}
+	night()
+	if len(files()) != 1 {
+		t.Errorf("the night after a repair leaves %v", files())
+	}
+	same("after a repair")
 }

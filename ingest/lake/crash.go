@@ -142,19 +142,23 @@ func (l *Lock) Replace(m Manifest) error {
 	if err := l.WriteManifest(m); err != nil {
 		return err
 	}
+	all, err := Manifests(l.dir)
+	if err != nil {
+		return err
+	}
+	named := names(all)
 	for _, p := range m.Removed {
 		if _, err := ParsePart(p); err != nil {
 			return err
 		}
-		path := filepath.Join(l.dir, filepath.FromSlash(p))
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("lake: remove: %w", err)
-		}
-		for dir := filepath.Dir(path); strings.Contains(filepath.Base(dir), "="); dir = filepath.Dir(dir) {
-			if os.Remove(dir) != nil {
-				break // it holds others
+		if file := FileOf(p); !named[file] {
+			if err := l.removeFile(file); err != nil {
+				return err
 			}
 		}
+	}
+	if err := l.Thin(m.Run+"-thin", m.Version, m.Removed); err != nil {
+		return err
 	}
 	return l.End(m.Run)
 }
@@ -167,6 +171,9 @@ func (l *Lock) unnamed(path string, begun, named, gone map[string]bool) bool {
 		return false
 	}
 	rel = filepath.ToSlash(rel)
+	if bundled.MatchString(rel) { // its name says that it is ours
+		return gone != nil && !named[rel]
+	}
 	name, err := ParsePart(rel)
 	return err == nil && (begun[name.Input] || gone[rel]) && !named[rel]
 }
@@ -179,7 +186,7 @@ func names(all []Manifest) map[string]bool {
 	named := make(map[string]bool)
 	for _, table := range tables {
 		for _, p := range Parts(all, table) {
-			named[p.Path] = true
+			named[FileOf(p.Path)] = true
 		}
 	}
 	return named

@@ -231,7 +231,7 @@ func (x *Index) Streams(device string, want []string) []*Stream {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *Stream) int {
-		return cmp.Or(cmp.Compare(a.MinTime, b.MinTime), strings.Compare(a.Path, b.Path))
+		return cmp.Or(cmp.Compare(a.MinTime, b.MinTime), strings.Compare(Alone(a.Path), Alone(b.Path)))
 	})
 	return all
 }

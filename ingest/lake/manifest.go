@@ -23,6 +23,7 @@ type Manifest struct {
 	Options  json.RawMessage `json:"options,omitempty"`
 	Inputs   []Input         `json:"inputs"`
 	Parts    []Part          `json:"parts,omitempty"`   // those that no single input made
+	Bundles  []Part          `json:"bundles,omitempty"` // files that parts lie in; what no part lies in is no more
 	Removed  []string        `json:"removed,omitempty"` // paths of earlier parts that are no more
 	Cells    []Cell          `json:"cells,omitempty"`   // the windows and ticks that this run made
 	Judged   []Judged        `json:"judged,omitempty"`  // the days of hosts that this run labelled
@@ -217,7 +218,7 @@ func Manifests(dir string) ([]Manifest, error) {
 	return all, nil
 }
 
-// Parts gives the parts of a table that the manifests name, by path. Of
+// Parts gives the parts of a table that the manifests name, by plain path. Of
 // several records of one path the last counts, and a removed one is gone.
 func Parts(all []Manifest, table string) []Part {
 	now := make(map[string]Part)
@@ -237,5 +238,5 @@ func Parts(all []Manifest, table string) []Part {
 		}
 		add(m.Parts)
 	}
-	return slices.SortedFunc(maps.Values(now), func(a, b Part) int { return strings.Compare(a.Path, b.Path) })
+	return slices.SortedFunc(maps.Values(now), func(a, b Part) int { return strings.Compare(Alone(a.Path), Alone(b.Path)) })
 }

@@ -63,11 +63,20 @@ func (m *Manifest) encode(to io.Writer) error {
 	if len(m.Parts) > 0 {
 		err = errors.Join(err, list("parts", len(m.Parts), func(i int) any { return &m.Parts[i] }))
 	}
+	if len(m.Bundles) > 0 {
+		err = errors.Join(err, list("bundles", len(m.Bundles), func(i int) any { return &m.Bundles[i] }))
+	}
 	if len(m.Removed) > 0 {
 		err = errors.Join(err, list("removed", len(m.Removed), func(i int) any { return m.Removed[i] }))
 	}
 	if len(m.Cells) > 0 {
 		err = errors.Join(err, list("cells", len(m.Cells), func(i int) any { return &m.Cells[i] }))
+	}
+	if len(m.Judged) > 0 {
+		err = errors.Join(err, list("judged", len(m.Judged), func(i int) any { return &m.Judged[i] }))
+	}
+	if len(m.Closed) > 0 {
+		err = errors.Join(err, list("closed", len(m.Closed), func(i int) any { return &m.Closed[i] }))
 	}
 	w.WriteString("\n}\n")
 	return errors.Join(err, w.Flush())
@@ -113,6 +122,12 @@ func (m *Manifest) decode(from io.Reader) error {
 			m.Removed, err = elements[string](d)
 		case "cells":
 			m.Cells, err = elements[Cell](d)
+		case "judged":
+			m.Judged, err = elements[Judged](d)
+		case "closed":
+			m.Closed, err = elements[Day](d)
+		case "bundles":
+			m.Bundles, err = elements[Part](d)
 		default:
 			var skipped json.RawMessage
 			err = d.Decode(&skipped)

@@ -20,7 +20,13 @@ func TestManifestFile(t *testing.T) {
 			{ID: "y", Below: map[string][]string{"dm-0": {"sda", "sdb"}}, Parts: []Part{}},
 		},
 		Parts: []Part{part("windows/1")}, Removed: []string{"ticks/<0>", "ticks/1"},
-		Cells: []Cell{{Host: "h", Date: "2026-01-02", Of: "00", Devices: json.RawMessage(`[{"host":"h"}]`)}, {}},
+		Cells:   []Cell{{Host: "h", Date: "2026-01-02", Of: "00", Devices: json.RawMessage(`[{"host":"h"}]`)}, {}},
+		Bundles: []Part{{Path: "b", Blocks: []string{"2"}}}, Judged: []Judged{{Day{"h", "d"}, "of"}}, Closed: []Day{{"h", "c"}},
+	}
+	for v, i := reflect.ValueOf(full), 0; i < v.NumField(); i++ {
+		if v.Field(i).IsZero() {
+			t.Fatalf("the full manifest has no %s: is it written and read?", v.Type().Field(i).Name)
+		}
 	}
 	for name, m := range map[string]Manifest{"full": full, "empty": {Inputs: []Input{}}, "one": {Run: "1", Inputs: full.Inputs[:1]}} {
 		want, err := json.MarshalIndent(m, "", "  ")

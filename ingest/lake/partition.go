@@ -125,7 +125,7 @@ func (n PartName) Path() string {
 	return path.Join(n.Table, Partition(kv...), fmt.Sprintf("part-%s-%05d.parquet", escape(n.Input), n.Chunk))
 }
 
-var partPath = regexp.MustCompile(`^([a-z]+)/date=([^/=]*)(?:/host=([^/=]*))?/part-([^/]*)-([0-9]{5,9})\.parquet$`)
+var partPath = regexp.MustCompile(`^([a-z]+)/date=([^/=]*)(?:/host=([^/=]*))?(?:/bundle-[0-9a-f]{32}\.parquet)?/part-([^/]*)-([0-9]{5,9})\.parquet$`)
 
 // ParsePart is the inverse of PartName.Path.
 func ParsePart(p string) (PartName, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -27,7 +28,9 @@ type Reader struct {
 	pf     *file.Reader
 	cols   []leaf // of want, in the order of want
 	meta   map[string]string
-	groups []int // still to be read
+	base   int   // number of the first row group, of a part in a bundle
+	count  int   // of row groups
+	groups []int // still to be read, from base on
 	left   int64 // rows of the open group
 	out    []Column
 	err    error
@@ -67,7 +70,8 @@ type Group struct {
 // Open opens a file for the columns of want, in that order; nil wants all.
 // Columns that the file lacks are left out.
 func Open(path string, want []string) (*Reader, error) {
-	f, err := os.Open(path)
+	in := FileOf(filepath.ToSlash(path))
+	f, err := os.Open(in)
 	if err != nil {
 		return nil, fmt.Errorf("lake: %w", err)
 	}
@@ -101,7 +105,7 @@ func newReader(path string, src source, size int64, want []string) (*Reader, err
 	if err != nil {
 		return nil, err
 	}
-	for g := range r.pf.NumRowGroups() {
+	for g := range r.count {
 		r.groups = append(r.groups, g)
 	}
 	for i := range r.cols {
@@ -143,6 +147,13 @@ func (r *Reader) checkMeta(want []string) error {
 	}
 	if v, ok := r.meta[SchemaKey]; !ok || v != Schema {
 		return fmt.Errorf("%s is %q, this version reads %q", SchemaKey, v, Schema)
+	}
+	r.count = r.pf.NumRowGroups()
+	if InBundle(filepath.ToSlash(r.path)) {
+		var err error
+		if want, err = r.openMember(filepath.Base(r.path), want); err != nil {
+			return err
+		}
 	}
 	n := meta.Schema.NumColumns()
 	if n == 0 || n != meta.Schema.Root().NumFields() {
@@ -272,8 +283,8 @@ func (r *Reader) Fields() []Field {
 // columns.
 func (r *Reader) RowGroups() []Group {
 	meta := r.pf.MetaData()
-	groups := make([]Group, len(meta.RowGroups))
-	for g, group := range meta.RowGroups {
+	groups := make([]Group, r.count)
+	for g, group := range meta.RowGroups[r.base : r.base+r.count] {
 		out := Group{Rows: group.NumRows, Min: make(map[string]any), Max: make(map[string]any), Nulls: make(map[string]int64)}
 		for i, c := range group.Columns {
 			l, err := leafOf(meta.Schema.Column(i), i)
@@ -338,9 +349,10 @@ func (r *Reader) advance() error {
 		}
 		g := r.groups[0]
 		r.groups = r.groups[1:]
-		if g < 0 || g >= r.pf.NumRowGroups() {
-			return fmt.Errorf("row group %d of %d", g, r.pf.NumRowGroups())
+		if g < 0 || g >= r.count {
+			return fmt.Errorf("row group %d of %d", g, r.count)
 		}
+		g += r.base
 		if r.left = r.pf.MetaData().RowGroups[g].NumRows; r.left == 0 {
 			continue
 		}

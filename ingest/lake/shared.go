@@ -1,7 +1,6 @@
 package lake
 
 import (
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -64,48 +63,7 @@ func (s *Stream) decode(g int) (all []Column, bytes int, err error) {
 	if err := s.open(); err != nil {
 		return nil, 0, err
 	}
-	s.r.Select([]int{g})
-	rows := int(s.r.pf.MetaData().RowGroups[g].NumRows)
-	for at := 0; ; {
-		cols, n, err := s.r.Next()
-		if err == io.EOF {
-			return all, bytes, nil
-		}
-		if err != nil {
-			return nil, 0, err
-		}
-		if all == nil {
-			all = make([]Column, len(cols))
-		}
-		for i, c := range cols {
-			to := &all[i]
-			to.Name = c.Name
-			switch d := c.Data.(type) {
-			case []int64:
-				bytes += put(to, d, rows, 8)
-			case []int32:
-				bytes += put(to, d, rows, 4)
-			case []float64:
-				bytes += put(to, d, rows, 8)
-			case []string:
-				bytes += put(to, d, rows, 16)
-			case []bool:
-				bytes += put(to, d, rows, 1)
-			}
-			if c.Valid == nil && to.Valid == nil {
-				continue
-			}
-			if to.Valid == nil {
-				to.Valid = append(make([]bool, 0, rows), slices.Repeat([]bool{true}, at)...)
-			}
-			if c.Valid == nil {
-				to.Valid = append(to.Valid, slices.Repeat([]bool{true}, n)...)
-			} else {
-				to.Valid = append(to.Valid, c.Valid...)
-			}
-		}
-		at += n
-	}
+	return s.r.whole(g)
 }
 
 // put appends d to a column of so many rows and says what that takes.

@@ -201,7 +201,7 @@ func (s *stock) hash(f *feed, o features.Options, version string) (string, error
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%s\n", version, text)
 	for _, p := range slices.Concat(f.events, f.samples, f.evidence) {
-		fmt.Fprintf(h, "%s %s\n", p.Path, strings.Join(p.Blocks, " "))
+		fmt.Fprintf(h, "%s %s\n", lake.Alone(p.Path), strings.Join(p.Blocks, " "))
 	}
 	for _, in := range sortedKeys(f.inputs) {
 		if s.below[in] != "" {

@@ -151,7 +151,9 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	if err := j.writeRejects(out.Reports, writers); err != nil {
 		return nil, err
 	}
-	removed := superseded(out, writers, claims, live)
+	removed := append(superseded(out, writers, claims, live), replaced(writers)...)
+	slices.Sort(removed)
+	removed = slices.Compact(removed)
 	manifest, err := j.manifest(lock, out, claims, writers, removed)
 	if err != nil {
 		return nil, err
@@ -168,7 +170,7 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	if err := manifest.Commit(); err != nil {
 		return nil, err
 	}
-	return out, errors.Join(j.remove(removed), forget(lock, claims, writers), lock.End(j.RunID))
+	return out, errors.Join(j.remove(removed), lock.Thin(j.RunID+"-thin", j.Version, removed), forget(lock, claims, writers), lock.End(j.RunID))
 }
 
 // begun lists the identities under which the inputs may be written.
@@ -287,9 +289,29 @@ func superseded(out *Ingested, writers []*chunkWriter, claims []claim, live map[
 	return removed
 }
 
+// replaced lists the parts in bundles that stand alone now, since they were
+// written anew.
+func replaced(writers []*chunkWriter) (removed []string) {
+	for _, w := range writers {
+		anew := map[string]bool{}
+		for _, p := range w.parts {
+			anew[p.Path] = true
+		}
+		for path := range w.live {
+			if lake.InBundle(path) && anew[lake.Alone(path)] {
+				removed = append(removed, path)
+			}
+		}
+	}
+	return removed
+}
+
 // remove deletes parts that the manifests name no more.
 func (j *Job) remove(paths []string) error {
 	for _, p := range paths {
+		if lake.InBundle(p) {
+			continue // the file is that of others, too
+		}
 		if err := os.Remove(filepath.Join(j.Lake, filepath.FromSlash(p))); err != nil && !os.IsNotExist(err) {
 			return err
 		}

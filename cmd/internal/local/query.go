@@ -26,7 +26,11 @@ func (j *Job) Views() (sql string, empty []string, err error) {
 			continue
 		}
 		fmt.Fprintf(&b, "CREATE VIEW %s AS SELECT * FROM read_parquet([\n", table)
-		for i, p := range parts {
+		files, err := lake.Files(manifests, parts)
+		if err != nil {
+			return "", nil, err
+		}
+		for i, p := range files {
 			if i > 0 {
 				b.WriteString(",\n")
 			}

@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/iopathy/iopathy/ingest"
@@ -80,7 +78,7 @@ func (j *Job) resumption(in ingest.Input, c *claim, w *chunkWriter) (*ingest.Che
 		return nil, from + "the checkpoint was made by another version, or with other names of devices"
 	}
 	for _, p := range w.before(at.Chunk) {
-		if info, err := os.Stat(filepath.Join(j.Lake, filepath.FromSlash(p.Path))); err != nil || info.Size() != p.Bytes {
+		if !lake.Present(j.Lake, p) {
 			return nil, from + p.Path + " is not whole"
 		}
 	}

@@ -45,6 +45,9 @@ func (j *Job) Verify(ctx context.Context) (*Verified, error) {
 	for _, table := range []string{lake.Events, lake.Samples, lake.Evidence, lake.Ticks, lake.Windows, lake.Profiles, lake.Labels, lake.Baselines} {
 		parts = append(parts, lake.Parts(manifests, table)...)
 	}
+	if parts, err = lake.Files(manifests, parts); err != nil {
+		return nil, err
+	}
 	v := &Verified{Parts: int64(len(parts)), Wrong: []Wrong{}}
 	sources := map[string]string{}
 	for _, m := range manifests {
@@ -111,15 +114,33 @@ func (j *Job) Repair(ctx context.Context, sources []string, stdin io.Reader) (*I
 	if err != nil {
 		return nil, nil, err
 	}
-	concerned := map[string]map[string]bool{} // parts by input
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		return nil, nil, err
+	}
+	concerned := map[string]map[string]bool{} // parts by input, as if they stood alone
+	note := func(input, path string) {
+		if concerned[input] == nil {
+			concerned[input] = map[string]bool{}
+		}
+		concerned[input][path] = true
+	}
+	bundles := map[string]bool{}
 	for _, w := range before.Wrong {
-		if w.Kind == lake.Extra || w.Input == "" {
-			continue
+		switch {
+		case w.Kind == lake.Extra:
+		case w.Input != "":
+			note(w.Input, w.Path)
+		default:
+			bundles[w.Path] = true
 		}
-		if concerned[w.Input] == nil {
-			concerned[w.Input] = map[string]bool{}
+	}
+	for id, parts := range liveParts(manifests) { // of a damaged bundle all
+		for path := range parts {
+			if bundles[lake.FileOf(path)] {
+				note(id, lake.Alone(path))
+			}
 		}
-		concerned[w.Input][w.Path] = true
 	}
 	rep := &Repaired{Parts: []string{}, Changed: []string{}, Wrong: before.Wrong}
 	in, err := j.ingest(ctx, sources, stdin, &repair{concerned, rep})
@@ -168,12 +189,16 @@ func (r *repair) only(c *claim) map[string]bool {
 
 // note takes down what a writer wrote.
 func (r *repair) note(w *chunkWriter) {
+	was := map[string]lake.Part{}
+	for path, p := range w.live {
+		was[lake.Alone(path)] = p
+	}
 	for _, p := range w.parts {
-		if w.live[p.Path].Path == "" { // of what an input has grown by
+		if was[p.Path].Path == "" { // of what an input has grown by
 			continue
 		}
 		r.done.Parts = append(r.done.Parts, p.Path)
-		if !slices.Equal(p.Blocks, w.live[p.Path].Blocks) {
+		if !slices.Equal(p.Blocks, was[p.Path].Blocks) {
 			r.done.Changed = append(r.done.Changed, p.Path)
 		}
 	}
