@@ -39,6 +39,7 @@ type account struct {
 	byFlags                        [opCount][flagSets]int64
 	errors                         int64
 	queued, queueNS, queuedLatency int64
+	staged                         int64 // requests in the ladder
 	sized, sizedBytes              int64 // reads and writes whose size is known and above 0
 	sizedReads, readBytes          int64
 	smallWrites                    int64
@@ -49,6 +50,7 @@ type account struct {
 	sizes                          histogram
 	regions                        [regionCount][regionOctaves]uint32
 	comms, cgroups                 tops
+	ladder                         *Ladder // nil until an event tells stages
 	reread                         rereadSums
 }
 
@@ -70,6 +72,9 @@ func (a *account) reset() {
 	a.sized, a.sizedBytes, a.sizedReads, a.readBytes, a.smallWrites, a.unsized = 0, 0, 0, 0, 0, 0
 	a.placed, a.sequential, a.misaligned = 0, 0, 0
 	a.squares = squares{}
+	if a.staged > 0 {
+		*a.ladder, a.staged = Ladder{}, 0
+	}
 	a.comms, a.cgroups, a.reread = tops{}, tops{}, rereadSums{}
 }
 
@@ -167,6 +172,13 @@ func (a *account) timing(op ingest.Op, e *ingest.Event) {
 		a.queued++
 		a.queueNS += e.QueueNS
 		a.queuedLatency += e.LatencyNS
+	}
+	if tellsStages(e) {
+		if a.ladder == nil {
+			a.ladder = new(Ladder)
+		}
+		a.staged++
+		a.ladder.AddEvent(e)
 	}
 }
 

@@ -16,8 +16,8 @@ type Column = struct {
 }
 
 // WindowColumns lays windows out as columns: keys, bounds, account, the 12
-// features and the facts of the context by their names. What is missing is
-// not valid.
+// features, the facts of the context by their names, and the ladder. What is
+// missing is not valid.
 func WindowColumns(ws []Window) []Column {
 	n := len(ws)
 	cols := []Column{
@@ -50,7 +50,12 @@ func WindowColumns(ws []Window) []Column {
 		}
 		cols = append(cols, Column{Name: ContextTable[k].Name, Data: values, Valid: valid})
 	}
-	return cols
+	ladder := column("ladder", n, func(i int) string { return ws[i].Ladder.text() })
+	ladder.Valid = make([]bool, n)
+	for i := range ws {
+		ladder.Valid[i] = ws[i].Ladder != ""
+	}
+	return append(cols, ladder)
 }
 
 // WindowsFromColumns is the inverse of WindowColumns. Columns may come in any
@@ -89,6 +94,9 @@ func WindowsFromColumns(cols []Column) ([]Window, error) {
 	}
 	for k := range ContextTable {
 		t.optional(ContextTable[k].Name, func(i int, v float64) { ws[i].Context[k] = v })
+	}
+	if _, ok := t.byName["ladder"]; ok { // an older lake has none
+		read(t, "ladder", func(i int, v string) { ws[i].Ladder = packedOf(v) })
 	}
 	if t.err != nil {
 		return nil, fmt.Errorf("features: windows: %w", t.err)

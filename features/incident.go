@@ -55,16 +55,6 @@ type ActorPhase struct {
 	DelayNS                              float64
 }
 
-// Step is the times that requests spent in one stage.
-type Step struct {
-	Name                        string // queue (Q2D), device (D2C), block (Q2C), syscall, application
-	N                           int64
-	MeanNS, DevNS, P50NS, P99NS float64
-	sum                         int64
-	squares                     squares
-	times                       histogram
-}
-
 // PhaseFigures is what a device did in a phase.
 type PhaseFigures struct {
 	FromNS, ToNS                     int64
@@ -77,20 +67,8 @@ type PhaseFigures struct {
 	latency                          histogram
 	max                              int64
 	inFlight                         int64
-	steps                            [incidentSteps]Step
+	stages                           Ladder
 }
-
-// The steps of the ladder, from the application down.
-const (
-	stepApp = iota
-	stepSyscall
-	stepBlock
-	stepQueue
-	stepDevice
-	incidentSteps
-)
-
-var stepNames = [incidentSteps]string{"application", "system call", "block layer (Q2C)", "queue (Q2D)", "device (D2C)"}
 
 // SlowIO is one of the slowest requests, with the place of its line.
 type SlowIO struct {
@@ -180,7 +158,7 @@ func (f *Incident) Add(e *ingest.Event, input string) {
 		ph.latency.add(e.LatencyNS)
 		ph.max = max(ph.max, e.LatencyNS)
 	}
-	ph.ladder(e)
+	ph.stages.AddEvent(e)
 	for k, name := range [actorKinds]ingest.Name{e.Comm, e.Cgroup, e.File} {
 		if name != 0 {
 			f.actor(ActorKind(k), name).add(p, e)
@@ -192,35 +170,7 @@ func (f *Incident) Add(e *ingest.Event, input string) {
 // call, an application): it stands in the ladder only.
 func (f *Incident) AddCall(e *ingest.Event) {
 	if p, ok := f.phaseOf(e.TimeNS); ok {
-		f.phase[p].ladder(e)
-	}
-}
-
-func (ph *PhaseFigures) ladder(e *ingest.Event) {
-	step := func(s int, ns int64) {
-		st := &ph.steps[s]
-		st.N++
-		st.sum += ns
-		st.squares.add(ns)
-		st.times.add(ns)
-	}
-	switch {
-	case e.LatencyNS < 0:
-	case e.Kind == ingest.KindApp:
-		step(stepApp, e.LatencyNS)
-	case e.Kind == ingest.KindSyscall:
-		step(stepSyscall, e.LatencyNS)
-	case e.Kind == ingest.KindD2C:
-		step(stepDevice, e.LatencyNS)
-		if e.QueueNS >= 0 {
-			step(stepQueue, e.QueueNS)
-		}
-	case e.Kind == ingest.KindQ2C:
-		step(stepBlock, e.LatencyNS)
-		if e.QueueNS >= 0 {
-			step(stepQueue, e.QueueNS)
-			step(stepDevice, max(e.LatencyNS-e.QueueNS, 0))
-		}
+		f.phase[p].stages.AddEvent(e)
 	}
 }
 

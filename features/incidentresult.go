@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/iopathy/iopathy/ingest"
 )
 
 // Clip shortens the phases to the time in which the device was seen: rates are
@@ -28,19 +30,19 @@ func (f *Incident) Phases() [3]PhaseFigures {
 		if length := ph.ToNS - ph.FromNS; length > 0 {
 			ph.MeanDepth = float64(ph.inFlight) / float64(length)
 		}
-		for s := range ph.steps {
-			st := &ph.steps[s]
-			if st.N == 0 {
-				continue
+		ph.Ladder = ph.stages.Steps()
+		for s := range ph.Ladder {
+			st := &ph.Ladder[s]
+			if caller := f.kind != ingest.KindSyscall && f.kind != ingest.KindApp; caller && (st.Name == StageApp.String() || st.Name == StageCall.String()) {
+				st.ClockNS = math.NaN() // of another recording, whose clock may be another
 			}
-			step := Step{Name: stepNames[s], N: st.N, P50NS: st.times.quantile(0.5), P99NS: st.times.quantile(0.99)}
-			step.MeanNS = float64(st.sum) / float64(st.N)
-			step.DevNS = math.Sqrt(math.Max(0, st.squares.float()/float64(st.N)-step.MeanNS*step.MeanNS))
-			ph.Ladder = append(ph.Ladder, step)
 		}
 	}
 	return out
 }
+
+// Stages counts what the requests of the phase spent in each stage.
+func (ph *PhaseFigures) Stages() *Ladder { return &ph.stages }
 
 // Actors gives the actors of a kind, those first that held up others most
 // during the incident, then by time in flight and name.

@@ -84,6 +84,9 @@ func (c *calculator) window(w *Window, rows []Tick, a *account, line *sweep) {
 		a = &noEvents
 	}
 	w.Requests = a.requests
+	if a.staged > 0 {
+		w.Ladder = a.ladder.Pack()
+	}
 	if a.timed > 0 {
 		w.Known = float64(a.timed) / float64(a.requests)
 		w.Coverage *= w.Known

@@ -20,6 +20,7 @@ type Window struct {
 	Vector         Vector
 	Missing        Mask
 	Context        Context
+	Ladder         Packed    // of the requests whose source tells stages
 	Evidence       []Reading // what was asked of the evidence and is known, by query; it stands in no table
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/cluster/analysis"
 	"github.com/iopathy/iopathy/features"
 )
 
@@ -98,7 +99,7 @@ func (f *facts) class(c cluster.Class, sick int) classView {
 		Windows: plural(f.byClass[c.ID], "window"), Devices: plural(len(f.classDevices[c.ID]), "device"),
 		Share: percent(float64(f.byClass[c.ID]) / float64(max(sick, 1))), Match: three(c.Score),
 		Purity: percent(c.Purity), Silhouette: three(c.Silhouette),
-		Causes: causeViews(c.Causes), Stages: stagesOf(f.stages[c.ID]),
+		Causes: causeViews(c.Causes), Stages: stagesOf(f.stages[c.ID], "its windows", analysis.PressureOf(c.Pathology, c.Causes)),
 	}
 	v.Abstain = len(v.Causes) == 0
 	v.Empty = c.Members == 0

@@ -23,7 +23,7 @@ type facts struct {
 	byPathology  map[string]int          // sick windows by slug
 	byClass      map[int]int             // sick windows by class id; 0 outside
 	classDevices map[int]map[features.Key]bool
-	stages       map[int]*analysis.Stages // by class id
+	stages       map[int]*analysis.Ladder // by class id
 	devices      []*device                // worst first
 	apps         applications             // not counted in verdicts, nor in what follows
 	index        map[features.Key]*device
@@ -73,7 +73,7 @@ func gather(in *Input) *facts {
 	f := &facts{
 		in: in, scale: in.Scale,
 		verdicts: map[cluster.Verdict]int{}, appVerdicts: map[cluster.Verdict]int{}, byPathology: map[string]int{}, byClass: map[int]int{},
-		classDevices: map[int]map[features.Key]bool{}, stages: map[int]*analysis.Stages{}, index: map[features.Key]*device{},
+		classDevices: map[int]map[features.Key]bool{}, stages: map[int]*analysis.Ladder{}, index: map[features.Key]*device{},
 	}
 	if f.scale == (heatmap.Scale{}) {
 		f.scale = heatmap.GroupScale(in.Windows, in.Result.Diagnoses)
@@ -155,7 +155,7 @@ func (f *facts) tally() {
 		run      int // windows of dev with verdict, not yet counted
 		slug     string
 		class    = -1
-		stages   *analysis.Stages
+		stages   *analysis.Ladder
 		sickRun  int // sick windows of slug and class, not yet counted
 		classRaw int
 	)
@@ -209,7 +209,7 @@ func (f *facts) tally() {
 			}
 			if f.classDevices[class] == nil {
 				f.classDevices[class] = map[features.Key]bool{}
-				f.stages[class] = &analysis.Stages{}
+				f.stages[class] = &analysis.Ladder{}
 			}
 			f.classDevices[class][w.Key] = true
 			stages = f.stages[class]

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/cluster/analysis"
 	"github.com/iopathy/iopathy/features"
 )
 
@@ -95,6 +96,7 @@ type incidentView struct {
 	Compare                 []compareRow
 	OwnText, PeerText       string
 	Ladder                  []ladderRow
+	Attributed              []string // where the time of each phase goes
 	Culprits                []culpritTable
 	For, Against, Unknown   []causeLine
 	Evidence                []string
@@ -109,8 +111,8 @@ type incidentView struct {
 type compareRow struct{ Name, Before, During, After, Own, Peers string }
 
 type ladderRow struct {
-	Phase, Stage, N, Mean, Dev, P50, P99 string
-	Width                                string // of the mean, percent of the longest
+	Phase, Stage, N, Mean, Dev, P50, P99, Clock string
+	Width                                       string // of the mean, percent of the longest
 }
 
 type culpritTable struct {
@@ -256,7 +258,7 @@ func (pm *Postmortem) device(f *facts, i int) incidentView {
 	v.Notes = append(v.Notes, fmt.Sprintf("%s read for the three phases", plural(int(d.Rows), "event")))
 	v.Notes = append(v.Notes, d.Messages...)
 	v.compare(d)
-	v.ladder(d)
+	v.ladder(d, analysis.PressureOf(r.Pathology, r.Causes))
 	v.culprits(d)
 	v.causes(pm, d, r)
 	v.Twins = f.twins(d.Twins)
@@ -312,8 +314,20 @@ func (v *incidentView) compare(d *IncidentDevice) {
 	v.PeerText = fmt.Sprintf("peers: medians of %s of other devices (%s) during the incident", plural(d.Peers.Windows, "window"), label(d.Group))
 }
 
-func (v *incidentView) ladder(d *IncidentDevice) {
+// ladder lists the stages of the phases; pressure is what is known of the
+// incident itself.
+func (v *incidentView) ladder(d *IncidentDevice, pressure string) {
 	longest := 0.0
+	for p := range d.Phases {
+		l := analysis.Ladder{Ladder: *d.Phases[p].Stages()}
+		known := ""
+		if features.Phase(p) == features.During {
+			known = pressure
+		}
+		if a, ok := l.Attribute(known); ok {
+			v.Attributed = append(v.Attributed, upper(features.Phase(p).String())+": "+a.Says)
+		}
+	}
 	for p := range d.Phases {
 		for _, s := range d.Phases[p].Ladder {
 			longest = max(longest, s.MeanNS)
@@ -321,7 +335,7 @@ func (v *incidentView) ladder(d *IncidentDevice) {
 	}
 	for p := range d.Phases {
 		for _, s := range d.Phases[p].Ladder {
-			v.Ladder = append(v.Ladder, ladderRow{features.Phase(p).String(), s.Name, count(s.N), three(s.MeanNS / 1e6), three(s.DevNS / 1e6), three(s.P50NS / 1e6), three(s.P99NS / 1e6), pct(s.MeanNS / longest)})
+			v.Ladder = append(v.Ladder, ladderRow{features.Phase(p).String(), s.Name, count(s.N), three(s.MeanNS / 1e6), three(s.DevNS / 1e6), three(s.P50NS / 1e6), three(s.P99NS / 1e6), clockError(&s), pct(s.MeanNS / longest)})
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (pm *Postmortem) deviceObject(d *IncidentDevice) map[string]any {
 		ph := &d.Phases[p]
 		ladder := []map[string]any{}
 		for _, s := range ph.Ladder {
-			ladder = append(ladder, map[string]any{"stage": s.Name, "n": s.N, "mean_ns": s.MeanNS, "sd_ns": orNull(s.DevNS), "p50_ns": orNull(s.P50NS), "p99_ns": orNull(s.P99NS)})
+			ladder = append(ladder, map[string]any{"stage": s.Name, "n": s.N, "mean_ns": s.MeanNS, "sd_ns": orNull(s.DevNS), "p50_ns": orNull(s.P50NS), "p99_ns": orNull(s.P99NS), "clock_error_ns": orNull(s.ClockNS)})
 		}
 		phases[features.Phase(p).String()] = map[string]any{"from_ns": ph.FromNS, "to_ns": ph.ToNS, "requests": ph.Requests, "reads": ph.Reads, "writes": ph.Writes, "flushes": ph.Flushes,
 			"read_bytes": ph.ReadBytes, "write_bytes": ph.WriteBytes, "errors": ph.Errors, "p50_ns": orNull(ph.P50NS), "p99_ns": orNull(ph.P99NS), "max_ns": orNull(ph.MaxNS), "mean_depth": ph.MeanDepth, "ladder": ladder}

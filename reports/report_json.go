@@ -136,7 +136,8 @@ type (
 		Sick     int    `json:"sick"`
 		Worst    number `json:"worst_severity"`
 
-		Application bool `json:"application"` // of applications: not in the totals
+		Application bool        `json:"application"` // of applications: not in the totals
+		Stages      []jsonStage `json:"stages"`      // of its sick windows
 	}
 	jsonCut struct {
 		K          int    `json:"k"`
@@ -207,7 +208,7 @@ func JSON(w io.Writer, in *Input) error {
 	for _, d := range f.devices {
 		doc.Devices = append(doc.Devices, jsonDevice{
 			d.Host, d.Device, len(d.windows), d.verdicts[cluster.Healthy], d.verdicts[cluster.Idle],
-			d.verdicts[cluster.Artefact], d.verdicts[cluster.Sick], number(d.worst), d.above,
+			d.verdicts[cluster.Artefact], d.verdicts[cluster.Sick], number(d.worst), d.above, jsonStages(f.ladderOf(d, cluster.Sick)),
 		})
 	}
 	for _, c := range in.Result.Cuts {

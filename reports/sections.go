@@ -27,6 +27,7 @@ type sectionView struct {
 	Analyses              []analysisView
 	Curve                 template.HTML
 	Card                  *cardView
+	Stages                []*stagesView // when sick, when healthy; as far as they are told
 }
 
 // worstView is a device's worst window.
@@ -130,6 +131,12 @@ func (f *facts) section(d *device) sectionView {
 	s.Facts = worstFacts(w)
 	s.Analyses, s.Curve = f.analyses(d.Key)
 	s.Card = f.cardView(d)
+	if v := stagesOf(f.ladderOf(d, cluster.Sick), "sick", pressureOn(d)); v != nil {
+		s.Stages = append(s.Stages, v)
+		if v = stagesOf(f.ladderOf(d, cluster.Healthy), "healthy", ""); v != nil {
+			s.Stages = append(s.Stages, v)
+		}
+	}
 	return s
 }
 

@@ -52,6 +52,8 @@ first window (from second 0 where the recording's own clock is relative).`,
 				o := explained(&e)
 				o["analyses"] = reports.AnalysisObjects(asked)
 				o["slowest"] = slowObjects(slow)
+				ladder, pressure := e.Ladder()
+				o["ladder"] = reports.StageObjects(ladder, pressure)
 				return a.print(o)
 			}
 			if err := writeExplained(a.stdout, &e); err != nil {
@@ -137,6 +139,7 @@ func writeExplained(out io.Writer, e *local.Explained) error {
 		fmt.Fprintf(w, "  %s  %s, severity %.2f%s\n", local.Stamp(n.StartNS), words(n), n.Severity, here)
 	}
 	writeAxes(w, e)
+	writeStages(w, e)
 	if d.Verdict == cluster.Sick || d.Verdict == cluster.Healthy {
 		writeScores(w, e)
 		writeEvidence(w, e)
@@ -170,6 +173,27 @@ func writeAxes(w io.Writer, e *local.Explained) {
 		fmt.Fprintf(w, "%s\t%.3f\t%+.2f\t%s\t%s\t  %s\n", value, axis.Centre, axis.Z, median(axis.Own), median(axis.Group), axis.Feature)
 	}
 	fmt.Fprintf(w, "(own: median of %d other healthy windows of the device; group: of %d healthy windows of its group)\n", axis.Own.Windows, axis.Group.Windows)
+}
+
+// writeStages tells what the window's requests spent in each stage.
+func writeStages(w io.Writer, e *local.Explained) {
+	l, pressure := e.Ladder()
+	steps := l.Steps()
+	if len(steps) == 0 {
+		return
+	}
+	fmt.Fprint(w, "\nStages of its requests (ms; clock: the error that clocks make):\n")
+	fmt.Fprint(w, "n\tmean\tsd\tP50\tP99\tclock\t  stage\n")
+	for _, s := range steps {
+		clock := "unknown"
+		if !math.IsNaN(s.ClockNS) {
+			clock = fmt.Sprintf("%.3g", s.ClockNS/1e6)
+		}
+		fmt.Fprintf(w, "%d\t%.3g\t%.3g\t%.3g\t%.3g\t%s\t  %s\n", s.N, s.MeanNS/1e6, s.DevNS/1e6, s.P50NS/1e6, s.P99NS/1e6, clock, s.Name)
+	}
+	if a, ok := l.Attribute(pressure); ok {
+		fmt.Fprintf(w, "%s\n", a.Says)
+	}
 }
 
 func writeScores(w io.Writer, e *local.Explained) {

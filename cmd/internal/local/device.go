@@ -154,7 +154,7 @@ func (t *deviceTask) foldEvents(f *folding, v *survey, plan *features.Plan, of m
 	err := merge(streams, func(e *ingest.Event) error {
 		if e.LatencyNS >= 0 && !fits(e.Kind, seg.Kind) {
 			// It keeps its place, its size and its op; its latency is not mixed in.
-			e.LatencyNS, e.QueueNS = ingest.Missing, ingest.Missing
+			e.LatencyNS, e.QueueNS, e.GetNS, e.InsertNS = ingest.Missing, ingest.Missing, ingest.Missing, ingest.Missing
 		}
 		if last != 0 && e.StartNS()-last > breakNS {
 			fold.Close(0)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/cluster/analysis"
 	"github.com/iopathy/iopathy/reduce"
 )
 
@@ -15,6 +16,17 @@ type Explained struct {
 	Why        cluster.Explanation
 	Neighbours []cluster.Diagnosis // of the device, in time, the window among them
 	Twins      []TwinWindow        // past windows most like it
+}
+
+// Ladder is what the window's requests spent in each stage, and the pressure
+// that is known of it.
+func (e *Explained) Ladder() (l *analysis.Ladder, pressure string) {
+	l = &analysis.Ladder{}
+	l.Add(e.Point.Window)
+	if e.Diagnosis.Verdict == cluster.Sick {
+		pressure = analysis.PressureOf(e.Diagnosis.Pathology, e.Diagnosis.Causes)
+	}
+	return l, pressure
 }
 
 // TwinWindow is a past window that resembles another, and what was said of it.
