@@ -7,22 +7,38 @@ import (
 	"github.com/iopathy/iopathy/ingest"
 )
 
-// CgroupIOMax reads a cgroup's io.max, once or again and again:
+// CgroupIOMax reads the limits of cgroups: io.max, once or again and again,
 //
 //	8:16 rbps=2097152 wbps=max riops=120 wiops=max
 //
 // Limits are evidence of the device: read_bytes_per_s_limit, write_bytes_per_s_limit,
 // read_iops_limit, write_iops_limit, the cgroup's path the text where a line names the
 // file (grep . /sys/fs/cgroup/*/io.max). max is no limit and gives no fact.
+//
+// Where lines name their files (grep . /sys/fs/cgroup/*/memory.max, head), those of
+// memory and CPU are read beside it, as evidence of the host with the cgroup as text:
+// memory.max, memory.high and memory.current (cgroup_memory_max_bytes and so on), the
+// counters of memory.events (cgroup_memory_events_high), cpu.max as CPUs
+// (cgroup_cpu_max_cpus: quota over period) and cpu.stat (cgroup_cpu_nr_throttled,
+// cgroup_cpu_throttled_ns).
 var CgroupIOMax = ingest.Register(ingest.Format{
 	Name:  "cgroup-io-max",
-	Doc:   "cgroup io.max (v2): limits of bytes and requests a second",
+	Doc:   "cgroup limits (v2): io.max, and memory.max/high/current/events, cpu.max/stat where lines name their files",
 	Kind:  ingest.KindNone,
 	Needs: "a time before each snapshot (# EPOCH, date, zzz ***), else the limits stand without a time; /proc/partitions or lsblk beside it for device names",
 	Lacks: "host; cgroup, but where grep names the file; who is in it; whether a limit is reached",
 	Sniff: func(head []byte, _ string) int {
 		for line := range bytes.Lines(head) {
 			if _, dev, keys := ioMaxRow(line); dev != nil && keys != nil {
+				return 2
+			}
+			b := bytes.TrimRight(line, "\r\n")
+			file, _, value := cgroupFileRow(trimBlanks(b))
+			if file >= 0 {
+				if _, _, _, ok := cgroupFact(file, value, nil); ok {
+					return 2
+				}
+			} else if file, _ := cgroupFileHead(b); file >= 0 {
 				return 2
 			}
 		}
@@ -62,11 +78,16 @@ type cgroupIOMax struct {
 	clock seriesClock
 	host  string
 	name  []byte
+	file  int    // of a heading: its place in cgroupFiles, from 1; 0: none is in force
+	dir   []byte // of it
 }
 
 func (d *cgroupIOMax) Line(line []byte, out *ingest.Out) {
 	file, dev, keys := ioMaxRow(line)
 	if dev == nil {
+		if d.fileLine(line, out) {
+			return
+		}
 		b := trimBlanks(line)
 		if d.clock.mark(line) || len(b) == 0 || b[0] == '#' || b[0] == '/' || b[0] == '=' {
 			out.Note()

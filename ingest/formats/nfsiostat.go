@@ -9,7 +9,7 @@ import (
 )
 
 // NFSIostat reads the text of nfsiostat of nfs-utils, with and without the columns
-// avg queue and errors. The device is the mount ("nfs:/home"). Rates become
+// avg queue and errors, and as Python 2 printed it, a value per line. The device is the mount ("nfs:/home"). Rates become
 // counts over the interval: calls, bytes (a kB is 1024), and the time of calls from
 // their queueing to their end ("avg exe"), of which in_flight_ns is the sum
 // (Little's law). The first report of each mount is an average since it was
@@ -44,17 +44,25 @@ func sniffNFSIostat(head []byte, _ string) int {
 	return 0
 }
 
+// nfsSideBefore is a header whose side stands on the line before it.
+const nfsSideBefore = '-'
+
 // nfsTable tells the header of a table, "read: ops/s kB/s ...", and gives which
 // it is and its number of columns.
 func nfsTable(line []byte) (side byte, columns int) {
 	name, rest, ok := bytes.Cut(line, []byte(":"))
+	if !ok {
+		name, rest = nil, line
+	}
 	switch {
-	case !ok || !bytes.Contains(rest, []byte("ops/s")) || !bytes.Contains(rest, []byte("avg exe (ms)")):
+	case !bytes.Contains(rest, []byte("ops/s")) || !bytes.Contains(rest, []byte("avg exe (ms)")):
 		return 0, 0
 	case string(name) == "read":
 		side = 'r'
 	case string(name) == "write":
 		side = 'w'
+	case !ok && bytes.HasPrefix(trimBlanks(rest), []byte("ops/s")):
+		side = nfsSideBefore
 	}
 	columns = 6
 	if bytes.Contains(rest, []byte("avg queue (ms)")) {
@@ -73,8 +81,11 @@ type nfsIostat struct {
 	all     bool // first reports are intervals
 	reports map[string]int64
 	lastNS  int64 // of the stamp before this report's
+	side    byte  // that the line before names
 	table   byte
 	columns int
+	row     nfsValues  // in hand
+	lines   int64      // of the row of reads
 	read    [3]float64 // calls and bytes a second, ms of a call
 	hasRead bool
 	at      int64 // of the read's line
@@ -84,18 +95,32 @@ type nfsIostat struct {
 
 func (d *nfsIostat) Line(line []byte, out *ingest.Out) {
 	if before, _, ok := bytes.Cut(line, []byte(" mounted on ")); ok && len(before) > 0 && bytes.HasSuffix(line, []byte(":")) {
+		d.tear(out)
 		d.settle(out)
 		on := line[len(before)+len(" mounted on ") : len(line)-1]
 		d.device = append(append(d.device[:0], "nfs:"...), on...)
 		out.Note()
 		return
 	}
-	if side, columns := nfsTable(line); side != 0 {
-		d.table, d.columns = side, columns
+	switch b := trimBlanks(line); {
+	case string(b) == "read:", string(b) == "write:":
+		d.tear(out)
+		d.side, d.table = b[0], 0
 		out.Note()
 		return
+	default:
+		if side, columns := nfsTable(line); side != 0 {
+			d.tear(out)
+			if side == nfsSideBefore {
+				side = d.side
+			}
+			d.side, d.table, d.columns = 0, side, columns
+			out.Note()
+			return
+		}
 	}
 	if d.table == 0 || len(trimBlanks(line)) == 0 {
+		d.tear(out)
 		last := d.clock.timeNS
 		if d.clock.mark(line) {
 			d.settle(out)
@@ -104,40 +129,78 @@ func (d *nfsIostat) Line(line []byte, out *ingest.Out) {
 		out.Note()
 		return
 	}
-	table := d.table
-	d.table = 0
-	var v [3]float64
-	if !nfsRow(line, d.columns, &v) {
-		out.Reject(line, "columns")
+	if d.row.lines == 0 {
+		d.row = nfsValues{at: out.Position, lineno: out.Lineno, text: append(d.row.text[:0], line...)}
+	}
+	before := d.row.n
+	ok := d.row.take(line)
+	d.row.lines++
+	if ok && d.row.n == before+1 && d.row.n < d.columns { // a value per line
 		return
 	}
+	if !ok || d.row.n != d.columns || before > 0 && d.row.n != before+1 {
+		d.tear(out)
+		return
+	}
+	table, row := d.table, &d.row
+	d.table = 0
 	if table == 'r' {
 		d.settle(out)
-		d.read, d.hasRead, d.at, d.lineno = v, true, out.Position, out.Lineno
-		d.text = append(d.text[:0], line...)
+		d.read, d.hasRead, d.at, d.lineno, d.lines = row.v, true, row.at, row.lineno, row.lines
+		d.text = append(d.text[:0], row.text...)
+		row.lines = 0
 		return
 	}
 	if !d.hasRead {
-		out.Reject(line, "write-without-read")
+		d.refuse("write-without-read", out)
 		return
 	}
 	d.hasRead = false
-	d.sample(&v, line, out)
+	d.sample(&row.v, line, row.lines, out)
+	row.lines = 0
 }
 
-// nfsRow reads the numbers of a table's row: rates and the time of a call. Counts
+// nfsValues are the values of a table's row, which may be of several lines.
+type nfsValues struct {
+	v          [3]float64
+	n          int // columns that are known
+	lines      int64
+	at, lineno int64 // of the first line
+	text       []byte
+}
+
+// tear rejects a row that has not all of its values.
+func (d *nfsIostat) tear(out *ingest.Out) {
+	d.table = 0
+	d.refuse("columns", out)
+}
+
+// refuse rejects the lines of the row in hand.
+func (d *nfsIostat) refuse(reason string, out *ingest.Out) {
+	row := &d.row
+	if row.lines == 0 {
+		return
+	}
+	position, lineno := out.Position, out.Lineno
+	out.Position, out.Lineno = row.at, row.lineno
+	out.Reject(row.text, reason)
+	out.Count(ingest.FateRejected, reason, row.lines-1)
+	out.Position, out.Lineno = position, lineno
+	row.lines = 0
+}
+
+// take reads the numbers of a line of a row: rates and the time of a call. Counts
 // with a share behind them, "1 (11.1%)", are one column.
-func nfsRow(line []byte, columns int, v *[3]float64) bool {
+func (r *nfsValues) take(line []byte) bool {
 	var space [24][]byte
-	n := 0
 	for _, tok := range cutFields(line, space[:0]) {
 		if tok[0] == '(' {
 			continue
 		}
 		at := -1
-		switch n {
+		switch r.n {
 		case 0, 1:
-			at = n
+			at = r.n
 		case 5:
 			at = 2
 		}
@@ -146,19 +209,19 @@ func nfsRow(line []byte, columns int, v *[3]float64) bool {
 			return false
 		}
 		if at >= 0 {
-			v[at] = f
+			r.v[at] = f
 		}
-		n++
+		r.n++
 	}
-	return n == columns
+	return true
 }
 
 // sample adds what the two rows of a mount say.
-func (d *nfsIostat) sample(write *[3]float64, line []byte, out *ingest.Out) {
+func (d *nfsIostat) sample(write *[3]float64, line []byte, lines int64, out *ingest.Out) {
 	nth, known := d.reports[string(d.device)]
 	if !known && len(d.reports) >= devicesBound {
 		out.Reject(line, "too-many-devices")
-		out.Count(ingest.FateRejected, "too-many-devices", 1)
+		out.Count(ingest.FateRejected, "too-many-devices", d.lines+lines-1)
 		return
 	}
 	d.reports[string(d.device)] = nth + 1
@@ -172,7 +235,7 @@ func (d *nfsIostat) sample(write *[3]float64, line []byte, out *ingest.Out) {
 	}
 	if nth == 0 && !d.all {
 		out.Reject(line, "since-boot")
-		out.Count(ingest.FateRejected, "since-boot", 1)
+		out.Count(ingest.FateRejected, "since-boot", d.lines+lines-1)
 		return
 	}
 	s := ingest.NewSample()
@@ -188,7 +251,7 @@ func (d *nfsIostat) sample(write *[3]float64, line []byte, out *ingest.Out) {
 	side(write, &s.Writes, &s.WriteBytes, &s.WriteNS)
 	s.InFlightNS = s.ReadNS + s.WriteNS
 	out.Samples = append(out.Samples, s)
-	out.Count(ingest.FateEvent, "", 2)
+	out.Count(ingest.FateEvent, "", d.lines+lines)
 }
 
 // settle gives the row of reads a fate when that of writes is missing.
@@ -200,7 +263,11 @@ func (d *nfsIostat) settle(out *ingest.Out) {
 	position, lineno := out.Position, out.Lineno
 	out.Position, out.Lineno = d.at, d.lineno
 	out.Reject(d.text, "torn-report")
+	out.Count(ingest.FateRejected, "torn-report", d.lines-1)
 	out.Position, out.Lineno = position, lineno
 }
 
-func (d *nfsIostat) End(out *ingest.Out) { d.settle(out) }
+func (d *nfsIostat) End(out *ingest.Out) {
+	d.tear(out)
+	d.settle(out)
+}

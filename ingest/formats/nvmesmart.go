@@ -9,7 +9,7 @@ import (
 	"github.com/iopathy/iopathy/ingest"
 )
 
-// NVMeSmart reads what nvme smart-log -o json prints, one document or many. All is
+// NVMeSmart reads what nvme smart-log prints, -o json or text, one document or many. All is
 // evidence, by the names that smartctl's NVMe log has here too: nvme_media_errors,
 // nvme_used_percent, nvme_read_bytes. Figures may be numbers or text, as nvme-cli's
 // versions have it; temperatures are in kelvin there and in degrees Celsius here.
@@ -17,14 +17,19 @@ import (
 // A line's fate is event if a fact ends in it, else note.
 var NVMeSmart = ingest.Register(ingest.Format{
 	Name:  "nvme-smart",
-	Doc:   "nvme smart-log -o json (nvme-cli): the health log of an NVMe disk",
+	Doc:   "nvme smart-log (nvme-cli), JSON or text: the health log of an NVMe disk",
 	Kind:  ingest.KindNone,
-	Needs: "a device in the file's name (nvme0n1); a time: a line with one before the document (# EPOCH), else start_ns and interval",
-	Lacks: "device and time; host, model, single I/Os; counters above 2^53 lose their last digits",
+	Needs: "a device in the file's name (nvme0n1) for JSON; a time: a line with one before the document (# EPOCH), else start_ns and interval",
+	Lacks: "time; device (JSON); host, model, single I/Os; counters above 2^53 lose their last digits",
 	Sniff: func(head []byte, _ string) int {
 		has := func(s string) bool { return bytes.Contains(head, []byte(s)) }
 		if has(`"critical_warning"`) && (has(`"avail_spare"`) || has(`"percent_used"`)) {
 			return 2
+		}
+		for line := range bytes.Lines(head) {
+			if _, ok := nvmeTextDevice(line); ok {
+				return 2
+			}
 		}
 		return 0
 	},
@@ -41,10 +46,19 @@ var NVMeSmart = ingest.Register(ingest.Format{
 type nvmeSmart struct {
 	smartFacts
 	named string // the device that the file's name tells
+	text  bool   // a text is open
 }
 
-func (d *nvmeSmart) Line(line []byte, out *ingest.Out) { d.take(line, d, out) }
-func (d *nvmeSmart) End(out *ingest.Out)               { d.end(d, out) }
+func (d *nvmeSmart) Line(line []byte, out *ingest.Out) {
+	if d.walk.depth > 0 || !d.textLine(line, out) {
+		d.take(line, d, out)
+	}
+}
+
+func (d *nvmeSmart) End(out *ingest.Out) {
+	d.endText(out)
+	d.end(d, out)
+}
 
 func (d *nvmeSmart) opened(*ingest.Out) {
 	if d.walk.depth == 1 {

@@ -209,3 +209,6 @@ func (d *vmstat) CheckState() error {
 	d.count()
 	return holds(len(d.cols) <= vmstatMost)
 }
+
+// CheckState holds the file of a heading.
+func (d *cgroupIOMax) CheckState() error { return holds(d.file >= 0, d.file <= len(cgroupFiles)) }
