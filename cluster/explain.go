@@ -28,6 +28,8 @@ type Axis struct {
 	Z       float64 `json:"z"`
 	Own     Median  `json:"own"`   // of the device's other healthy windows
 	Group   Median  `json:"group"` // of healthy windows of other devices of its group
+
+	Nights reduce.Quantiles `json:"own_nights"` // of the device's healthy windows of other days; the caller fills it in
 }
 
 // Median of so many windows; 0 of none.

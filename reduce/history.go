@@ -259,11 +259,11 @@ func (r *recall) refine(n *Normal, w *features.Window, d Device, g *Group) {
 
 // Quantiles of the values of an axis over a device's nights.
 type Quantiles struct {
-	Low     float64 // 10 %
-	Median  float64
-	High    float64 // 90 %
-	Windows int
-	Nights  int
+	Low     float64 `json:"low"` // 10 %
+	Median  float64 `json:"median"`
+	High    float64 `json:"high"` // 90 %
+	Windows int     `json:"windows"`
+	Nights  int     `json:"nights"`
 }
 
 // Week gives the quantiles of a feature over the nights that a point of a day

@@ -62,7 +62,7 @@ type exemplarView struct {
 	HasRaw         bool
 }
 
-type axisView struct{ Name, Value, Own, Peers, Z string }
+type axisView struct{ Name, Value, Own, Nights, Peers, Z string }
 
 func (f *facts) card(k features.Key) *Card {
 	for i := range f.in.Cards {
@@ -141,7 +141,7 @@ func (f *facts) why(v *cardView, x *cluster.Explanation) {
 		return fmt.Sprintf("%s (%s)", three(m.Value), plural(m.Windows, "window"))
 	}
 	for _, a := range decidingAxes(x) {
-		v.Axes = append(v.Axes, axisView{a.Feature, three(a.Value), median(a.Own), median(a.Group), fmt.Sprintf("%+.1f", a.Z)})
+		v.Axes = append(v.Axes, axisView{a.Feature, three(a.Value), median(a.Own), nightWords(a.Nights), median(a.Group), fmt.Sprintf("%+.1f", a.Z)})
 	}
 	for i, c := range x.Classes[:min(2, len(x.Classes))] {
 		word := []string{"Nearest class: ", "; next: "}[i]

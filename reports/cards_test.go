@@ -8,6 +8,7 @@ import (
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest"
+	"github.com/iopathy/iopathy/reduce"
 )
 
 // carded gives the worst device of made data a card in which all that comes
@@ -26,7 +27,8 @@ func carded(in *Input) features.Key {
 	actor.Name = bad
 	actor.Phase[features.During] = features.ActorPhase{Requests: 9, Bytes: 4096, DelayNS: 1e9}
 	why := &cluster.Explanation{Classes: []cluster.Nearness{{ID: 3, Pathology: e.Pathology, Distance: 0.1}, {ID: 4, Pathology: cluster.Unrecognised, Distance: 0.4}}}
-	why.Axes[0] = cluster.Axis{Feature: "latency_load_residual", Value: 1.2, Z: 5, Own: cluster.Median{Value: 0.1, Windows: 9}}
+	why.Axes[0] = cluster.Axis{Feature: "latency_load_residual", Value: 1.2, Z: 5, Own: cluster.Median{Value: 0.1, Windows: 9}, Nights: reduce.Quantiles{Low: 0.02, Median: 0.07, High: 0.31, Windows: 60, Nights: 4}}
+	why.Axes[11] = cluster.Axis{Feature: "stall_gap", Value: 0.8, Z: 2}
 	why.Flips = []cluster.Flip{{Feature: "stall_gap", From: 1, To: 0.2, Becomes: "healthy"}}
 	in.Cards = []Card{{Key: e.Key, Grid: g, ActorFrom: e.FromNS, ActorTo: e.ToNS, Why: why, Actors: map[string][]features.Actor{"comm": {actor}},
 		Exemplars: []Exemplar{{StartNS: e.FromNS, EndNS: e.FromNS + windowNS, Severity: 5, Ranges: []ByteRange{{Source: bad, First: 1000, Last: 52000, Requests: 402}}, Slowest: []SlowLine{slow}}}}}
@@ -39,7 +41,7 @@ func TestCardTellsWhatDecided(t *testing.T) {
 	carded(in)
 	page := render(t, in)
 	for _, want := range []string{
-		"402 requests by time of completion", "Requests by latency and time", "What decided the worst window", "0.1 (9 windows)",
+		"402 requests by time of completion", "Requests by latency and time", "What decided the worst window", "0.1 (9 windows)", "0.07 (0.02 to 0.31, 4 nights)", "no baseline yet",
 		"Nearest class: 3, ", "; next: 4, Unrecognised (cosine distance 0.4)", "stall_gap from 1 to 0.2 would make it healthy",
 		"Who did it", "bytes 1,000 to 52,000 (402 requests)", "byte 4711", "Busy or sick", "above the band",
 	} {
@@ -68,8 +70,11 @@ func TestCardsInJSON(t *testing.T) {
 	if c.Requests != 402 || len(c.Latencies) != 12 || c.Latencies[1].Requests != 342 || c.Latencies[1].FromNS != 1<<21 {
 		t.Errorf("%d requests, by latency %+v", c.Requests, c.Latencies)
 	}
-	if len(c.Deciding) != 1 || c.Deciding[0].Own != 0.1 || c.Deciding[0].OwnWindows != 9 || c.Deciding[0].PeersWindows != 0 || c.Deciding[0].Peers == c.Deciding[0].Peers {
+	if len(c.Deciding) != 2 || c.Deciding[0].Own != 0.1 || c.Deciding[0].OwnWindows != 9 || c.Deciding[0].PeersWindows != 0 || c.Deciding[0].Peers == c.Deciding[0].Peers {
 		t.Errorf("deciding %+v, want a median of 9 own windows and none of peers", c.Deciding)
+	}
+	if n, none := c.Deciding[0].OwnNights, c.Deciding[1].OwnNights; n.Median != 0.07 || n.Nights != 4 || none.Windows != 0 || none.Median == none.Median {
+		t.Errorf("other nights %+v and %+v, want a median of 4 nights and none", n, none)
 	}
 	if len(c.Nearest) != 2 || c.Nearest[1].Distance != 0.4 || len(c.Flips) != 1 || c.Flips[0].Becomes != "healthy" {
 		t.Errorf("nearest %+v, flips %+v", c.Nearest, c.Flips)

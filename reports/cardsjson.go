@@ -40,6 +40,8 @@ type (
 		OwnWindows   int    `json:"own_healthy_windows"`
 		Peers        number `json:"peers_healthy_median"`
 		PeersWindows int    `json:"peers_healthy_windows"`
+
+		OwnNights jsonQuantiles `json:"own_nights"`
 	}
 	jsonNear struct {
 		Class     int    `json:"class_id"`
@@ -154,7 +156,7 @@ func (v *jsonCard) why(x *cluster.Explanation) {
 		return number(m.Value)
 	}
 	for _, a := range decidingAxes(x) {
-		v.Deciding = append(v.Deciding, jsonAxis{a.Feature, number(a.Value), number(a.Z), median(a.Own), a.Own.Windows, median(a.Group), a.Group.Windows})
+		v.Deciding = append(v.Deciding, jsonAxis{a.Feature, number(a.Value), number(a.Z), median(a.Own), a.Own.Windows, median(a.Group), a.Group.Windows, quantilesOf(a.Nights)})
 	}
 	for _, c := range x.Classes[:min(2, len(x.Classes))] {
 		v.Nearest = append(v.Nearest, jsonNear{c.ID, c.Pathology, number(c.Distance)})

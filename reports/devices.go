@@ -39,7 +39,12 @@ func (f *facts) deviceTable(p *pageView) {
 		if len(f.in.Points) > 0 {
 			n := f.in.Points[d.windows[0]].Normal
 			r.Against = label(n.Source)
-			if n.Windows > 0 {
+			switch {
+			case n.Source == "nights":
+				r.Against += fmt.Sprintf(" (%d, %s)", n.Nights, plural(n.Windows, "window"))
+			case n.Source == "peers":
+				r.Against += fmt.Sprintf(" (%d)", n.Windows)
+			case n.Windows > 0:
 				r.Against += fmt.Sprintf(" (%s)", plural(n.Windows, "window"))
 			}
 		}

@@ -136,8 +136,9 @@ type (
 		Sick     int    `json:"sick"`
 		Worst    number `json:"worst_severity"`
 
-		Application bool        `json:"application"` // of applications: not in the totals
-		Stages      []jsonStage `json:"stages"`      // of its sick windows
+		Application bool         `json:"application"` // of applications: not in the totals
+		Stages      []jsonStage  `json:"stages"`      // of its sick windows
+		Normal      *jsonAgainst `json:"normal"`
 	}
 	jsonCut struct {
 		K          int    `json:"k"`
@@ -209,6 +210,7 @@ func JSON(w io.Writer, in *Input) error {
 		doc.Devices = append(doc.Devices, jsonDevice{
 			d.Host, d.Device, len(d.windows), d.verdicts[cluster.Healthy], d.verdicts[cluster.Idle],
 			d.verdicts[cluster.Artefact], d.verdicts[cluster.Sick], number(d.worst), d.above, jsonStages(f.ladderOf(d, cluster.Sick)),
+			f.against(d),
 		})
 	}
 	for _, c := range in.Result.Cuts {

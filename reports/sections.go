@@ -125,8 +125,7 @@ func (f *facts) section(d *device) sectionView {
 	}
 	s.Features = f.features(worst)
 	if len(in.Points) > 0 {
-		n := in.Points[worst].Normal
-		s.Worst.Normal = fmt.Sprintf("latency at load compared with the normal of: %s %s (%s)", label(n.Source), label(n.Group), plural(n.Windows, "window"))
+		s.Worst.Normal = againstWords(&in.Points[worst].Normal)
 	}
 	s.Facts = worstFacts(w)
 	s.Analyses, s.Curve = f.analyses(d.Key)

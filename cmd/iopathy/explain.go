@@ -39,7 +39,10 @@ first window (from second 0 where the recording's own clock is relative).`,
 			if err != nil {
 				return failure{exitUsage, err}
 			}
-			e := job.Explain(d, at, rules)
+			e, err := job.Explain(d, at, rules)
+			if err != nil {
+				return err
+			}
 			slow, err := job.Slowest(&d.Windows[at], slowestShown)
 			if err != nil {
 				return err
@@ -102,7 +105,7 @@ func explained(e *local.Explained) map[string]any {
 	return map[string]any{
 		"host": e.Point.Window.Host, "device": e.Point.Window.Device, "latency_kind": e.Point.Window.Kind.String(),
 		"requests": e.Point.Window.Requests, "coverage": e.Point.Window.Coverage, "model": e.Diagnosis.Model,
-		"normal":    map[string]any{"source": n.Source, "group": n.Group, "windows": n.Windows, "expected_ms": math.Pow(10, n.Expected) / 1e6},
+		"normal":    map[string]any{"source": n.Source, "group": n.Group, "windows": n.Windows, "nights": n.Nights, "alone": n.Alone, "expected_ms": math.Pow(10, n.Expected) / 1e6},
 		"diagnosis": said(&e.Diagnosis), "alone": said(&e.Why.Alone), "neighbours": near, "episode_causes": causes,
 		"features": e.Why.Axes, "scores": e.Why.Entries, "classes": e.Why.Classes, "flips": e.Why.Flips, "twins": twins,
 	}
@@ -153,11 +156,23 @@ func writeExplained(out io.Writer, e *local.Explained) error {
 func writeAxes(w io.Writer, e *local.Explained) {
 	n := e.Point.Normal
 	from := n.Source
-	if n.Source == "group" {
+	switch n.Source {
+	case "group":
 		from += " " + local.Printable(n.Group)
+	case "nights":
+		from = fmt.Sprintf("such work on %d other nights of the device", n.Nights)
+	case "peers":
+		from = fmt.Sprintf("such work of %d other devices of %s on other nights", n.Windows, local.Printable(n.Group))
 	}
-	fmt.Fprintf(w, "\nFeatures (a request of this size is expected to take %.3g ms at one in flight: %s, %d windows):\n", math.Pow(10, n.Expected)/1e6, from, n.Windows)
-	fmt.Fprint(w, "value\tnormal\tz\town\tgroup\t  feature\n")
+	fmt.Fprintf(w, "\nFeatures (a request of this size is expected to take %.3g ms at one in flight: %s", math.Pow(10, n.Expected)/1e6, from)
+	if n.Source != "peers" {
+		fmt.Fprintf(w, ", %d windows", n.Windows)
+	}
+	fmt.Fprint(w, "):\n")
+	if n.Alone {
+		fmt.Fprint(w, "No baseline yet: no earlier night and no peer; a device that is slow all the time would look the same.\n")
+	}
+	fmt.Fprint(w, "value\tnormal\tz\town\tnights\tgroup\t  feature\n")
 	median := func(m cluster.Median) string {
 		if m.Windows == 0 {
 			return "-"
@@ -165,14 +180,20 @@ func writeAxes(w io.Writer, e *local.Explained) {
 		return fmt.Sprintf("%.3f", m.Value)
 	}
 	var axis cluster.Axis
+	most := 0
 	for _, axis = range e.Why.Axes {
 		value := fmt.Sprintf("%.3f", axis.Value)
 		if axis.Missing {
 			value = "missing"
 		}
-		fmt.Fprintf(w, "%s\t%.3f\t%+.2f\t%s\t%s\t  %s\n", value, axis.Centre, axis.Z, median(axis.Own), median(axis.Group), axis.Feature)
+		nights := "-"
+		if q := axis.Nights; q.Windows > 0 {
+			nights = fmt.Sprintf("%.3f..%.3f", q.Low, q.High)
+			most = max(most, q.Nights)
+		}
+		fmt.Fprintf(w, "%s\t%.3f\t%+.2f\t%s\t%s\t%s\t  %s\n", value, axis.Centre, axis.Z, median(axis.Own), nights, median(axis.Group), axis.Feature)
 	}
-	fmt.Fprintf(w, "(own: median of %d other healthy windows of the device; group: of %d healthy windows of its group)\n", axis.Own.Windows, axis.Group.Windows)
+	fmt.Fprintf(w, "(own: median of %d other healthy windows of the device; nights: 10 to 90 %% of its healthy windows of %d other nights; group: median of %d healthy windows of its group)\n", axis.Own.Windows, most, axis.Group.Windows)
 }
 
 // writeStages tells what the window's requests spent in each stage.

@@ -187,3 +187,23 @@ func (j *Job) nightsOf(parts []lake.Part, use func(k features.Key, model string,
 	}
 	return all, nil
 }
+
+// nightsBefore is all that is known of a point's device by other days.
+func (j *Job) nightsBefore(p *reduce.Point) (*reduce.History, error) {
+	if p.Space == nil {
+		return nil, nil
+	}
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		return nil, err
+	}
+	w := p.Window
+	parts := baselineParts(manifests, w.StartNS, w.EndNS, map[string]bool{w.Host: true}, false)
+	nights, err := j.nightsOf(parts, func(k features.Key, _ string, _ bool) bool { return k == w.Key })
+	if err != nil {
+		return nil, err
+	}
+	return reduce.NewHistory(slices.DeleteFunc(nights, func(n reduce.Night) bool {
+		return n.Kind != p.Space.LatencyKind || n.TickNS != w.TickNS || n.WindowNS != w.EndNS-w.StartNS
+	})), nil
+}

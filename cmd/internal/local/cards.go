@@ -68,8 +68,11 @@ func (j *Job) Cards(ctx context.Context, d *Diagnosed, catalogue cluster.Catalog
 			return nil, fmt.Errorf("report: %s/%s: %w", Printable(k.Host), Printable(k.Device), err)
 		}
 		small, at := d.around(k, places)
-		why := j.Explain(small, at, rules).Why
-		c.Why = &why
+		e, err := j.Explain(small, at, rules)
+		if err != nil {
+			return nil, err
+		}
+		c.Why = &e.Why
 		all = append(all, *c)
 	}
 	return all, nil

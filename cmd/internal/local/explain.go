@@ -51,7 +51,7 @@ func (d *Diagnosed) twins(at int) []TwinWindow {
 const neighbours = 3
 
 // Explain tells why the window number at is labelled as it is.
-func (j *Job) Explain(d *Diagnosed, at int, rules *cluster.Rules) Explained {
+func (j *Job) Explain(d *Diagnosed, at int, rules *cluster.Rules) (Explained, error) {
 	e := Explained{Point: d.Points[at], Diagnosis: d.Result.Diagnoses[at]}
 	shift := 0 // of class ids
 	for k, m := range d.Models {
@@ -85,7 +85,14 @@ func (j *Job) Explain(d *Diagnosed, at int, rules *cluster.Rules) Explained {
 	}
 	e.Neighbours = d.Result.Diagnoses[first : last+1]
 	e.Twins = d.twins(at)
-	return e
+	past, err := j.nightsBefore(&e.Point)
+	if err != nil {
+		return e, err
+	}
+	for f := range e.Why.Axes {
+		e.Why.Axes[f].Nights = past.Week(&e.Point, f)
+	}
+	return e, nil
 }
 
 // Find gives the window of a device, HOST/DEVICE, that holds a moment. The

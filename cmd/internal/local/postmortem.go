@@ -80,7 +80,11 @@ func (j *Job) Postmortem(ctx context.Context, inc Incident, inv reduce.Inventory
 		if err != nil {
 			return nil, fmt.Errorf("postmortem: %s/%s: %w", Printable(k.Host), Printable(k.Device), err)
 		}
-		one.Why = j.Explain(d, one.Worst, rules).Why
+		e, err := j.Explain(d, one.Worst, rules)
+		if err != nil {
+			return nil, err
+		}
+		one.Why = e.Why
 		pm.Devices = append(pm.Devices, *one)
 		j.progress("postmortem", int64(i+1), int64(len(chosen)))
 	}
