@@ -165,3 +165,114 @@ func TestBundle(t *testing.T) {
 		t.Error("a part that is not in the bundle was opened")
 	}
 }
+
+// A crash leaves the parts or the bundle, and the next run tidies up: before the
+// manifest the bundle goes, after it the parts.
+func TestBundleCrash(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := NewLock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	var parts []Part
+	for _, input := range []string{"a", "b", "c"} {
+		name := PartName{Table: Events, Date: "2026-11-29", Host: "h", Input: input}.Path()
+		cols := []Column{{Name: "time_ns", Data: []int64{1, 2}}, {Name: "device", Data: []string{"x", "y"}, Valid: []bool{true, true}}}
+		w, err := Create(filepath.Join(dir, name), Fields(cols), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write(cols); err != nil {
+			t.Fatal(err)
+		}
+		p, err := w.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Path = name
+		parts = append(parts, p)
+	}
+	if err := lock.WriteManifest(Manifest{Run: "1", Parts: parts}); err != nil {
+		t.Fatal(err)
+	}
+	// check wants so many parts in so many files, the crash's files told as unfinished,
+	// and a Sweep that removes them.
+	check := func(when string, wantParts, wantFiles, unfinished int) {
+		t.Helper()
+		all, err := Manifests(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		live := Parts(all, Events)
+		files, err := Files(all, live)
+		if err != nil || len(live) != wantParts || len(files) != wantFiles {
+			t.Errorf("%s: %d parts in %d files, want %d in %d; %v", when, len(live), len(files), wantParts, wantFiles, err)
+		}
+		extra, left, err := Unnamed(dir, all)
+		if err != nil || len(extra) != 0 || left != unfinished {
+			t.Errorf("%s: %v are somebody's, %d unfinished, want %d; %v", when, extra, left, unfinished, err)
+		}
+		if removed, err := lock.Sweep(); err != nil || removed != unfinished {
+			t.Errorf("%s: swept %d, want %d; %v", when, removed, unfinished, err)
+		}
+		for _, f := range files {
+			if faults, err := VerifyPart(dir, f); err != nil || len(faults) != 0 {
+				t.Errorf("%s: %v %v", when, faults, err)
+			}
+		}
+	}
+	if err := lock.Begin("2", nil); err != nil {
+		t.Fatal(err)
+	}
+	bundle, members, err := lock.Bundle(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("before the manifest", 3, 3, 1)
+
+	if err := lock.Begin("2", nil); err != nil {
+		t.Fatal(err)
+	}
+	if bundle, members, err = lock.Bundle(parts); err != nil {
+		t.Fatal(err)
+	}
+	m := Manifest{Run: "2", Bundles: []Part{bundle}, Parts: members}
+	for _, p := range parts {
+		m.Removed = append(m.Removed, p.Path)
+	}
+	if err := lock.WriteManifest(m); err != nil {
+		t.Fatal(err)
+	}
+	check("after the manifest", 3, 1, 3)
+
+	// One of the parts goes; the bundle is written anew without it.
+	if err := lock.WriteManifest(Manifest{Run: "3", Removed: []string{members[1].Path}}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := Manifests(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := Thinned(all)
+	if len(gone) != 1 || gone[0] != members[1].Path {
+		t.Fatalf("thinned %v, want %s", gone, members[1].Path)
+	}
+	if err := lock.Thin("4", "", gone); err != nil {
+		t.Fatal(err)
+	}
+	check("thinned", 2, 1, 0)
+	if all, err = Manifests(dir); err != nil || len(Thinned(all)) != 0 {
+		t.Errorf("still thinned: %v, %v", Thinned(all), err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, bundle.Path)); !os.IsNotExist(err) {
+		t.Errorf("the old bundle is still there: %v", err)
+	}
+	if err := lock.Replace(Manifest{Run: "5", Removed: []string{Parts(all, Events)[0].Path, Parts(all, Events)[1].Path}}); err != nil {
+		t.Fatal(err)
+	}
+	check("nothing left", 0, 0, 0)
+	if left, err := os.ReadDir(filepath.Join(dir, Events)); err != nil || len(left) != 0 {
+		t.Errorf("folders are left: %v, %v", left, err)
+	}
+}
