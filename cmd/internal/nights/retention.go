@@ -110,7 +110,7 @@ func (s *shelf) plan(r configs.Retention) (out removal, err error) {
 		past  func(string) bool
 	}{
 		{lake.Ticks, past(cutoff(newest, r.Ticks))}, {lake.Profiles, past(cutoff(newest, r.Ticks))},
-		{lake.Windows, past(cutoff(newest, r.Labels))}, {lake.Labels, past(cutoff(newest, r.Labels))},
+		{lake.Windows, past(cutoff(newest, r.Labels))}, {lake.Labels, past(cutoff(newest, r.Labels))}, {lake.Baselines, past(cutoff(newest, r.Labels))},
 	} {
 		for _, p := range s.parts[t.table] {
 			name, err := lake.ParsePart(p.Path)
