@@ -91,6 +91,10 @@ func (f *Fold) Take(closed *Fold) {
 	f.spare, closed.spare = closed.spare, nil
 }
 
+// Begin says that the device had latencies of a kind before the first event: the
+// fold goes on amid its time.
+func (f *Fold) Begin(kind ingest.LatencyKind) { f.kind = kind }
+
 // Observe lets a profile see the events that complete, and the pauses that
 // end, in [fromNS, toNS); its ticks are the caller's to give.
 func (f *Fold) Observe(p *Profile, fromNS, toNS int64) {

@@ -60,6 +60,7 @@ type cutter struct {
 	pos   int64  // bytes handed on
 	line  int64  // lines handed on
 	edge  []byte // the last bytes before pos
+	until int64  // lines that start here or behind are not of the stretch; 0: all are
 }
 
 // cutter makes the checkpoints of dec ready and gives the cutter of the one
@@ -70,8 +71,14 @@ func (r *reader) cutter(dec any) (*cutter, error) {
 	}
 	p := r.parts[0]
 	c := &cutter{flow: p.flow, head: p.head, size: r.o.ReadBytes, chunk: r.o.ChunkBytes, edge: p.edge}
-	if r.from != nil {
+	switch {
+	case r.from != nil:
 		c.pos, c.line = r.from.Places[0].Pos, r.from.Places[0].Line-1
+	case r.in.Stretch != Stretch{}:
+		if err := c.start(p, r.in.Stretch); err != nil {
+			return nil, err
+		}
+		p.edge = c.edge
 	}
 	return c, nil
 }
@@ -111,6 +118,13 @@ func (c *cutter) fill(p []byte) (int, error) {
 
 // lines cuts the input into blocks of lines and sends them in order.
 func (c *cutter) lines(send func(*block) error) error {
+	if err := c.allLines(send); err != errPast {
+		return err
+	}
+	return nil
+}
+
+func (c *cutter) allLines(send func(*block) error) error {
 	b := newBlock(blockBytes)
 	n := 0
 	for ended := false; !ended; {
@@ -171,10 +185,16 @@ func (c *cutter) lines(send func(*block) error) error {
 	return c.send(b, n, send)
 }
 
+// past says that what comes next is not of the stretch.
+func (c *cutter) past() bool { return c.until > 0 && c.pos >= c.until }
+
 // send hands on the first n bytes of b, lines all, cut where a chunk ends.
 func (c *cutter) send(b *block, n int, send func(*block) error) error {
 	data := b.mem[:n]
 	for len(data) > 0 {
+		if c.past() {
+			return errPast
+		}
 		chunk := c.pos / c.chunk
 		cut := len(data)
 		if left := (chunk+1)*c.chunk - c.pos; left < int64(len(data)) {
@@ -207,6 +227,9 @@ func (c *cutter) send(b *block, n int, send func(*block) error) error {
 
 // fault hands on one bad line that is n bytes long, its newline included.
 func (c *cutter) fault(b *block, n int, reason string, send func(*block) error) error {
+	if c.past() {
+		return errPast
+	}
 	b.data = b.mem[:min(n, RejectTextBytes)]
 	b.fault, b.pos, b.line, b.lines, b.chunk = reason, c.pos, c.line+1, 1, c.pos/c.chunk
 	c.pos += int64(n)

@@ -223,10 +223,13 @@ func (e errRecord) Error() string {
 
 // begin makes chunk the one in hand.
 func (r *reader) begin(chunk int64) error {
-	if r.open && r.number != chunk {
+	switch {
+	case r.open && r.number != chunk:
 		if err := r.finish(!r.loose, r.workers > 1); err != nil {
 			return err
 		}
+		r.mark(chunk)
+	case !r.open && r.in.Stretch.From > 0: // what is before it is another's, and final
 		r.mark(chunk)
 	}
 	r.number, r.open = chunk, true
@@ -305,5 +308,5 @@ func (r *reader) end(wait func() error, settle func(*Out)) error {
 	if settle != nil && r.open {
 		settle(r.out)
 	}
-	return r.finish(false, false)
+	return r.finish(r.in.Stretch.To > 0, false)
 }

@@ -28,6 +28,8 @@ type Input struct {
 	Checkpoints bool        // the report is to have the last checkpoint
 	Resume      *Checkpoint // of an earlier reading: this one goes on there, if it still fits
 
+	Stretch Stretch // of its chunks, that are read; zero: all. Only of one that CanStretch
+
 	Open func() (io.ReadCloser, error)
 
 	torn string // damage at which the archive that holds it ends

@@ -24,10 +24,14 @@ func (a *app) runCmd() *cobra.Command {
   iopathy run logs/ --inventory inventory.csv --window 10s --tick 100ms --out report/
   zcat events.csv.gz | iopathy run - --out report/ --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.shard != "" {
+				return a.readShard(cmd.Context(), args)
+			}
 			_, err := a.mainJob(cmd.Context(), args)
 			return err
 		},
 	}
+	a.shardFlag(cmd, "read only the share of process i of N into --out, for merge")
 	cmd.Flags().BoolVar(&a.force, "force", false, "put the report into a directory that holds other things")
 	cmd.Flags().StringVar(&a.figuresDir, "figures", "", "directory for every figure as SVG (maps also PNG) and the tables as CSV, JSON, Parquet")
 	cmd.Flags().BoolVar(&a.refit, "refit", false, "fit even when the input is small")
@@ -52,6 +56,11 @@ func (a *app) mainJob(ctx context.Context, args []string) (*local.Diagnosed, err
 	if err != nil {
 		return nil, err
 	}
+	return a.wholeJob(ctx, func(job *local.Job) (*local.Ingested, error) { return job.Ingest(ctx, sources, a.stdin) })
+}
+
+// wholeJob is the five stages, of which the first is given.
+func (a *app) wholeJob(ctx context.Context, ingest func(*local.Job) (*local.Ingested, error)) (*local.Diagnosed, error) {
 	if a.config.Out == "" {
 		return nil, usage("say where the report goes: --out DIR")
 	}
@@ -72,14 +81,14 @@ func (a *app) mainJob(ctx context.Context, args []string) (*local.Diagnosed, err
 	}
 	fresh := firstMissing(lakeDir, a.config.Out)
 	job := a.job(lakeDir)
-	in, err := a.ingest(ctx, job, sources)
+	in, err := a.hear(ingest(job))
 	if err != nil {
 		removeFresh(fresh)
 		return nil, err
 	}
 	if !in.Useful() {
 		removeFresh(fresh)
-		return nil, failure{exitFailed, errors.New("nothing to report: no input gave an event or a sample")}
+		return nil, failure{exitFailed, errNothing}
 	}
 	windows, ticks, err := job.Features(ctx, in.IDs)
 	if err != nil {
@@ -106,7 +115,11 @@ func (a *app) mainJob(ctx context.Context, args []string) (*local.Diagnosed, err
 
 // ingest runs the stage and says in words what was wrong with the inputs.
 func (a *app) ingest(ctx context.Context, job *local.Job, sources []string) (*local.Ingested, error) {
-	in, err := job.Ingest(ctx, sources, a.stdin)
+	return a.hear(job.Ingest(ctx, sources, a.stdin))
+}
+
+// hear says in words what was wrong with the inputs of an ingest.
+func (a *app) hear(in *local.Ingested, err error) (*local.Ingested, error) {
 	if err != nil {
 		if local.IsSourceError(err) {
 			return nil, failure{exitUsage, err}

@@ -50,6 +50,7 @@ type app struct {
 	force          bool
 	refit          bool
 	figuresDir     string
+	shard          string
 }
 
 // run is the whole program: it returns the exit code.
@@ -117,7 +118,7 @@ input.`,
 	pf.BoolVar(&a.quiet, "quiet", false, "no words on stderr but errors")
 	a.settingFlags(root)
 	root.AddGroup(&cobra.Group{ID: "job", Title: "Jobs:"}, &cobra.Group{ID: "stage", Title: "Stages:"}, &cobra.Group{ID: "know", Title: "Knowledge:"})
-	root.AddCommand(a.runCmd(), a.demoCmd(), a.ingestCmd(), a.featuresCmd(), a.fitCmd(), a.labelCmd(), a.reportCmd(), a.nightlyCmd(),
+	root.AddCommand(a.runCmd(), a.demoCmd(), a.ingestCmd(), a.featuresCmd(), a.fitCmd(), a.labelCmd(), a.reportCmd(), a.nightlyCmd(), a.mergeCmd(),
 		a.evaluateCmd(), a.calibrateCmd(), a.explainCmd(), a.postmortemCmd(), a.compareCmd(), a.matrixCmd(), a.formatsCmd(), a.queryCmd(), a.serveCmd(), a.catalogueCmd(), a.configCmd(), a.verifyCmd(), a.alignCmd(), a.versionCmd())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return failure{exitUsage, err} })
 	return root

@@ -18,6 +18,9 @@ func (a *app) ingestCmd() *cobra.Command {
 		Use: "ingest SOURCE... --lake DIR", Short: "Read logs into the lake", GroupID: "stage",
 		Example: "  iopathy ingest logs/ --lake lake/\n  iopathy ingest --repair logs/ --lake lake/",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.shard != "" {
+				return a.readShard(cmd.Context(), args)
+			}
 			sources, err := a.sources(args)
 			if err != nil {
 				return err
@@ -55,6 +58,7 @@ func (a *app) ingestCmd() *cobra.Command {
 			return nil
 		},
 	}
+	a.shardFlag(cmd, "read only the share of process i of N into --out, for merge")
 	cmd.Flags().BoolVar(&mend, "repair", false, "write only the parts anew that verify finds damaged or missing")
 	return cmd
 }
@@ -68,10 +72,16 @@ func total(m map[string]int64) int64 {
 }
 
 func (a *app) featuresCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "features --lake DIR", Short: "Describe each device and window by 12 features", GroupID: "stage", Args: cobra.NoArgs,
-		Example: "  iopathy features --lake lake/ --window 10s --tick 100ms",
-		RunE: func(cmd *cobra.Command, _ []string) error {
+	cmd := &cobra.Command{
+		Use: "features --lake DIR | PART... --shard i/N", Short: "Describe each device and window by 12 features", GroupID: "stage",
+		Example: "  iopathy features --lake lake/ --window 10s --tick 100ms\n  iopathy features part-0 part-1 --shard 0/2",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.shard != "" {
+				return a.foldShard(cmd.Context(), args)
+			}
+			if len(args) > 0 {
+				return usage("accepts no arguments but with --shard")
+			}
 			dir, err := a.needLake(true)
 			if err != nil {
 				return err
@@ -87,6 +97,8 @@ func (a *app) featuresCmd() *cobra.Command {
 			return err
 		},
 	}
+	a.shardFlag(cmd, "make the share of process i of N of what the shards have read (PART...)")
+	return cmd
 }
 
 // diagnosed is what fit, label and report begin with: the windows of the lake,

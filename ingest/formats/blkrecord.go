@@ -38,8 +38,8 @@ type blkRecord struct {
 	Op      ingest.Op    // OpFlush for a flush request or an empty preflush
 	Flags   ingest.Flags //
 	Pass    bool         // a pass-through command: it has no sector, Other is its bytes
-	Comm    []byte       // empty if unknown; not kept
-	Text    []byte       // the line, for a reject; not kept
+	Comm    []byte       `state:"-"` // empty if unknown; not kept
+	Text    []byte       `state:"-"` // the line, for a reject; not kept
 }
 
 // blkMaxSector bounds a sector and a length: below it an offset in bytes fits

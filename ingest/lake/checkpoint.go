@@ -38,9 +38,14 @@ func (l *Lock) WriteCheckpoint(input string, chunk int64, data []byte) (Checkpoi
 	if l.file == nil {
 		return CheckpointFile{}, errors.New("lake: checkpoint: the lock was given back")
 	}
+	return SaveCheckpoint(l.dir, input, chunk, data)
+}
+
+// SaveCheckpoint is WriteCheckpoint for parts that are no lake yet, below dir.
+func SaveCheckpoint(dir, input string, chunk int64, data []byte) (CheckpointFile, error) {
 	sum := sha256.Sum256(data)
 	c := CheckpointFile{Path: CheckpointPath(input, chunk), Bytes: int64(len(data)), SHA256: hex.EncodeToString(sum[:])}
-	return c, WriteFileAtomic(filepath.Join(l.dir, filepath.FromSlash(c.Path)), data)
+	return c, WriteFileAtomic(filepath.Join(dir, filepath.FromSlash(c.Path)), data)
 }
 
 // ReadCheckpoint gives the bytes of a checkpoint of at most so many, and an

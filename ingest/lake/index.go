@@ -212,6 +212,18 @@ func (x *Index) Devices() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
+// Rows gives the number of rows of a device, of the row groups that count.
+func (x *Index) Rows(device string) (n int64) {
+	for _, p := range x.parts {
+		for _, g := range p.groups {
+			if sp, ok := g[device]; ok && sp.maxTime >= x.from && sp.minTime <= x.to {
+				n += int64(sp.to - sp.from)
+			}
+		}
+	}
+	return n
+}
+
 // Streams gives, for each part that holds rows of the device, a Stream of
 // them, by their first time, then path. No part is open before its Stream's
 // first Next: who merges them needs those open whose times overlap.

@@ -141,6 +141,7 @@ type feed struct {
 	events, samples []lake.Part
 	evidence        []lake.Part     // of the host, of the inputs in play
 	inputs          map[string]bool // that have rows of the host on the day or beside it
+	units           []unitName      // of the folds, once they are known
 }
 
 // feed finds what the windows of a cell are made of: the rows of its day; the

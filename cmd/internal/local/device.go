@@ -1,7 +1,9 @@
 package local
 
 import (
+	"errors"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,6 +44,8 @@ type deviceTask struct {
 	inputs  map[string]*inputFacts // of the lake, by identity
 
 	histograms []features.LatencyHistogram // of a device of which there is nothing better
+
+	slice *timeSlice // nil: all of the day
 }
 
 // deviceResult is what a device's folds gave.
@@ -52,6 +56,10 @@ type deviceResult struct {
 	bytes   []windowBytes          // of these
 	sources *reports.DeviceSources // where there is something to tell of them
 	profile features.DeviceProfile
+
+	unit  int                    // its number among the tasks of the cell
+	ticks int64                  // that it gave
+	share features.DeviceProfile // of a unit of a cell of which others have other units
 }
 
 // fold runs a device's rows through the folds of package features; addTick
@@ -68,6 +76,9 @@ func (t *deviceTask) fold(o features.Options, res *deviceResult, addTick func(*f
 		profiles.Put(p)
 	}()
 	from, to := t.feed.dayNS, t.feed.dayNS+dayNS
+	if t.slice != nil {
+		from, to = t.slice.fromNS, t.slice.toNS
+	}
 	f := folding{o: o, closed: closed, profile: p, fromNS: from, toNS: to}
 	f.addTick = func(x *features.Tick) {
 		if x.StartNS >= from && x.StartNS < to {
@@ -85,7 +96,10 @@ func (t *deviceTask) fold(o features.Options, res *deviceResult, addTick func(*f
 		return nil
 	}
 	var v survey
-	if t.events != nil {
+	switch {
+	case t.slice != nil:
+		v = *t.slice.survey
+	case t.events != nil:
 		var err error
 		if v, err = t.survey(); err != nil {
 			return err
@@ -116,6 +130,19 @@ func (t *deviceTask) foldEvents(f *folding, v *survey, plan *features.Plan, of m
 	}
 	var names ingest.Names
 	f.profile.UseNames(&names)
+	counts, since, until := t.counts, int64(math.MinInt64), int64(math.MaxInt64)
+	if t.slice != nil {
+		if t.slice.number > 0 {
+			var err error
+			if since, err = t.reachesBack(f.o); err != nil {
+				return err
+			}
+			counts = func(timeNS, latencyNS int64) bool { return timeNS >= since && t.counts(timeNS, latencyNS) }
+		}
+		if !t.slice.last {
+			until = t.slice.toNS + v.ahead + f.o.TickNS // the folds close what is before toNS
+		}
+	}
 	start := func() *features.Fold {
 		fold := features.NewFold(t.key, f.o, v.ahead, f.addTick, f.addWindow)
 		fold.Observe(f.profile, f.fromNS, f.toNS)
@@ -125,6 +152,9 @@ func (t *deviceTask) foldEvents(f *folding, v *survey, plan *features.Plan, of m
 		return fold
 	}
 	fold := start()
+	if t.slice != nil {
+		fold.Begin(t.slice.kind)
+	}
 	last := int64(0)
 	end := int64(0) // of the inputs of I/Os that never completed
 	for _, s := range open {
@@ -132,7 +162,7 @@ func (t *deviceTask) foldEvents(f *folding, v *survey, plan *features.Plan, of m
 		end, last = max(end, min(s.endNS, seg.ToNS)), max(last, s.startNS)
 	}
 	for _, l := range v.long {
-		if (plan == nil || plan.At(l.endNS) == of[l.input] && l.endNS >= seg.FromNS && l.endNS < seg.ToNS) && fits(l.kind, seg.Kind) {
+		if l.endNS >= since && (plan == nil || plan.At(l.endNS) == of[l.input] && l.endNS >= seg.FromNS && l.endNS < seg.ToNS) && fits(l.kind, seg.Kind) {
 			fold.AddLong(l.startNS)
 		}
 	}
@@ -142,7 +172,10 @@ func (t *deviceTask) foldEvents(f *folding, v *survey, plan *features.Plan, of m
 	var spare [][]ingest.Event
 	for _, s := range t.events.Streams(t.key.Device, eventColumns) {
 		s.Pick(t.reaches)
-		e := &eventStream{Stream: s, names: &names, from: inputOf(s.Path), counts: t.counts, spare: &spare}
+		if since > math.MinInt64 {
+			s.Pick(func(g lake.Group) bool { last, ok := g.Max["time_ns"].(int64); return !ok || last >= since })
+		}
+		e := &eventStream{Stream: s, names: &names, from: inputOf(s.Path), counts: counts, spare: &spare}
 		if plan != nil {
 			if s.MaxTime < seg.FromNS || s.MinTime >= seg.ToNS {
 				continue
@@ -151,6 +184,7 @@ func (t *deviceTask) foldEvents(f *folding, v *survey, plan *features.Plan, of m
 		}
 		streams = append(streams, e)
 	}
+	all := slices.Clone(streams)
 	err := merge(streams, func(e *ingest.Event) error {
 		if e.LatencyNS >= 0 && !fits(e.Kind, seg.Kind) {
 			// It keeps its place, its size and its op; its latency is not mixed in.
@@ -163,8 +197,15 @@ func (t *deviceTask) foldEvents(f *folding, v *survey, plan *features.Plan, of m
 		}
 		last = e.TimeNS
 		fold.Add(e)
+		if e.TimeNS >= until {
+			return errEnough
+		}
 		return nil
 	})
+	if errors.Is(err, errEnough) {
+		f.closed.Put(fold)
+		return closeStreams(all)
+	}
 	if err != nil {
 		return err
 	}

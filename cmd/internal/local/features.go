@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -117,6 +118,45 @@ func (j *Job) features(ctx context.Context, inputs []string, anew bool) ([]lake.
 		return nil, err
 	}
 	defer lock.Close()
+	p, err := j.foldPlan(inputs, anew)
+	if err != nil {
+		return nil, err
+	}
+	keep := newKeeping(j, p.manifests)
+	defer keep.drop()
+	if err := j.foldCells(ctx, p, keep); err != nil {
+		return nil, err
+	}
+	// A day beside them is judged again only if it is another than before.
+	for c := range p.records {
+		if !p.concerned[c] && keep.changed[c] {
+			p.concerned[c] = true
+		}
+	}
+	var replaced []lake.Cell
+	for _, c := range slices.SortedFunc(maps.Keys(p.records), compareCells) {
+		replaced = append(replaced, p.records[c])
+	}
+	manifests := p.manifests
+	if len(replaced) > 0 {
+		if manifests, err = keep.store(lock, replaced, lake.Windows, lake.Ticks, lake.Profiles); err != nil {
+			return nil, err
+		}
+	}
+	j.concern(p.stock, p.concerned)
+	return manifests, nil
+}
+
+// foldPlan is which days of hosts get new windows, and of what these are made.
+type foldPlan struct {
+	manifests []lake.Manifest
+	stock     *stock
+	concerned map[cell]bool // that are asked for
+	feeds     []*feed       // of those that get new windows
+	records   map[cell]lake.Cell
+}
+
+func (j *Job) foldPlan(inputs []string, anew bool) (*foldPlan, error) {
 	manifests, err := lake.Manifests(j.Lake)
 	if err != nil {
 		return nil, err
@@ -165,55 +205,76 @@ func (j *Job) features(ctx context.Context, inputs []string, anew bool) ([]lake.
 			concerned[c] = true
 		}
 	}
-	keep := newKeeping(j, manifests)
-	defer keep.drop()
-	if err := j.foldCells(ctx, manifests, stock, feeds, records, keep); err != nil {
-		return nil, err
-	}
-	// A day beside them is judged again only if it is another than before.
-	for c := range records {
-		if !concerned[c] && keep.changed[c] {
-			concerned[c] = true
-		}
-	}
-	var replaced []lake.Cell
-	for _, c := range slices.SortedFunc(maps.Keys(records), compareCells) {
-		replaced = append(replaced, records[c])
-	}
-	if len(replaced) > 0 {
-		if manifests, err = keep.store(lock, replaced, lake.Windows, lake.Ticks, lake.Profiles); err != nil {
-			return nil, err
-		}
-	}
-	j.concern(stock, concerned)
-	return manifests, nil
+	return &foldPlan{manifests, stock, concerned, feeds, records}, nil
 }
 
-// foldCells folds the rows of cells, and writes their windows, ticks and profiles.
-func (j *Job) foldCells(ctx context.Context, manifests []lake.Manifest, s *stock, feeds []*feed, records map[cell]lake.Cell, keep *keeping) error {
-	hosts, err := j.hosts(manifests, s, feeds)
+// foldCells folds the rows of cells, or takes what other processes have made of
+// them, and writes their windows, ticks and profiles.
+func (j *Job) foldCells(ctx context.Context, p *foldPlan, keep *keeping) error {
+	var here []*feed
+	for _, f := range p.feeds {
+		if j.folded.of(f.cell, p.records[f.cell].Of) == nil {
+			here = append(here, f)
+		}
+	}
+	hosts, err := j.hosts(p.manifests, p.stock, here)
 	if err != nil {
 		return err
 	}
+	results, err := j.foldHosts(ctx, p, hosts, keep)
+	if err != nil {
+		return err
+	}
+	return tell(joinSlices(results), p.records)
+}
+
+// foldHosts folds the hosts' days, and takes those that were folded before. The
+// results come in the order of the cells, of their devices and slices.
+func (j *Job) foldHosts(ctx context.Context, p *foldPlan, hosts []*hostTask, keep *keeping) ([]*deviceResult, error) {
 	var results []*deviceResult
+	var stored []*foldedCell
 	writer := newTickWriter(j.Lake, keep)
 	var done atomic.Int64
 	var closed, profiles sync.Pool
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(j.workers())
-	for n, h := range hosts {
+	for _, f := range p.feeds {
+		if ready := j.folded.of(f.cell, p.records[f.cell].Of); ready != nil {
+			if ready.whole() {
+				stored = append(stored, ready)
+				continue
+			}
+			some := ready.results()
+			first := len(results)
+			results = append(results, some...)
+			g.Go(func() error {
+				err := ready.restore(some, func(i int) *tickLane { return writer.lane(first+i, some[i].key, f.cell) })
+				if err != nil {
+					writer.abort()
+				}
+				return err
+			})
+			continue
+		}
+		h := hosts[0]
+		hosts[0], hosts = nil, hosts[1:]
 		tasks, told, err := h.tasks(j.Config.Features)
 		if err != nil {
 			g.Go(func() error { return err })
 			break
 		}
+		f.units = namesOf(tasks)
 		var left atomic.Int64
 		left.Store(int64(len(tasks)))
-		for _, t := range tasks {
+		for n, t := range tasks {
 			if gctx.Err() != nil {
 				break
 			}
-			i, res := len(results), &deviceResult{key: t.key, cell: t.feed.cell}
+			if h.own != nil && !h.own(n) {
+				left.Add(-1)
+				continue
+			}
+			i, res := len(results), &deviceResult{key: t.key, cell: t.feed.cell, unit: n}
 			results = append(results, res)
 			// Go waits for a worker: no more hosts are open than workers.
 			g.Go(func() error {
@@ -224,31 +285,42 @@ func (j *Job) foldCells(ctx context.Context, manifests []lake.Manifest, s *stock
 				stacked := told[t.key.Device]
 				lane := writer.lane(i, t.key, t.feed.cell)
 				if stacked == nil || !stacked.LeftOut {
-					if err := t.fold(j.Config.Features, res, lane.add, &closed, &profiles); err != nil {
+					add := func(x *features.Tick) {
+						res.ticks++
+						lane.add(x)
+					}
+					if err := t.fold(j.Config.Features, res, add, &closed, &profiles); err != nil {
 						writer.abort()
 						return fmt.Errorf("features: %s/%s: %w", t.key.Host, t.key.Device, err)
 					}
 				}
-				if stacked != nil {
+				if stacked != nil && (t.slice == nil || t.slice.number == 0) {
 					res.stand(stacked)
 				}
 				if left.Add(-1) == 0 {
-					j.progress("features", done.Add(1), int64(len(hosts)))
+					j.progress("features", done.Add(1), int64(len(p.feeds)))
+				}
+				if h.own != nil {
+					res.share = res.profile
 				}
 				lane.res = res
 				return lane.close()
 			})
 		}
-		hosts[n] = nil
 	}
 	if err := g.Wait(); err != nil {
 		writer.abort()
-		return err
+		return nil, err
 	}
 	if err := writer.close(); err != nil {
-		return err
+		return nil, err
 	}
-	return tell(results, records)
+	for _, c := range stored {
+		if err := c.adopt(keep, p.records); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
 }
 
 // tell puts what is to be told of the devices into the records of their cells.
@@ -287,6 +359,11 @@ type hostTask struct {
 	inputs          map[string]*inputFacts // of the lake
 	stack           stack
 	latencies       latencies
+	sliceRows       int64 // events that a slice of a device holds at least
+
+	own    func(unit int) bool // which of the tasks are folded here; nil: all
+	listed []*deviceTask       // once they are known
+	told   map[string]*reports.DeviceSources
 }
 
 // openIO is an I/O that never completed.
@@ -306,7 +383,7 @@ func (j *Job) hosts(manifests []lake.Manifest, s *stock, feeds []*feed) ([]*host
 	byHost := map[string][]*hostTask{}
 	inPlay := map[string]bool{}
 	for i, f := range feeds {
-		all[i] = &hostTask{host: f.host, feed: f, events: j.files(f.events), samples: j.files(f.samples), open: map[string][]openIO{}, inputs: facts, stack: stack{}}
+		all[i] = &hostTask{host: f.host, feed: f, events: j.files(f.events), samples: j.files(f.samples), open: map[string][]openIO{}, inputs: facts, stack: stack{}, sliceRows: cmp.Or(j.sliceRows, sliceRows)}
 		byHost[f.host] = append(byHost[f.host], all[i])
 		maps.Copy(inPlay, f.inputs)
 	}
@@ -329,6 +406,9 @@ func (j *Job) hosts(manifests []lake.Manifest, s *stock, feeds []*feed) ([]*host
 // tasks lists the host's devices by name, and what is to be told of those that
 // stand on others.
 func (h *hostTask) tasks(o features.Options) ([]*deviceTask, map[string]*reports.DeviceSources, error) {
+	if h.listed != nil {
+		return h.listed, h.told, nil
+	}
 	tasks := map[string]*deviceTask{}
 	task := func(device string) *deviceTask {
 		if tasks[device] == nil {
@@ -367,7 +447,18 @@ func (h *hostTask) tasks(o features.Options) ([]*deviceTask, map[string]*reports
 	if err != nil {
 		return nil, nil, err
 	}
-	return slices.SortedFunc(maps.Values(tasks), func(a, b *deviceTask) int { return strings.Compare(a.key.Device, b.key.Device) }), told, nil
+	var out []*deviceTask
+	for _, d := range sortedKeys(tasks) {
+		some := []*deviceTask{tasks[d]}
+		if told[d] == nil || !told[d].LeftOut {
+			if some, err = tasks[d].sliced(o, h.sliceRows); err != nil {
+				return nil, nil, err
+			}
+		}
+		out = append(out, some...)
+	}
+	h.listed, h.told = out, told
+	return out, told, nil
 }
 
 func (j *Job) partsByHost(manifests []lake.Manifest, table string, use func(string) bool) (map[string][]string, error) {

@@ -64,20 +64,10 @@ func (j *Job) Ingest(ctx context.Context, sources []string, stdin io.Reader) (*I
 
 // ingest is Ingest, or the part of Repair that writes.
 func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, mend *repair) (_ *Ingested, err error) {
-	inputs, skips, err := j.resolve(sources, stdin)
+	inputs, beside, skips, err := j.find(sources, stdin)
 	if err != nil {
 		return nil, err
 	}
-	for i := range inputs {
-		if once(inputs[i]) {
-			inputs[i] = replay(inputs[i])
-		}
-	}
-	inputs, beside, named, err := sidecars(inputs)
-	if err != nil {
-		return nil, err
-	}
-	skips = append(skips, named...)
 	lock, err := lake.NewLock(j.Lake)
 	if err != nil {
 		return nil, err
@@ -90,19 +80,10 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	if err != nil {
 		return nil, err
 	}
-	claims, err := j.recognise(ctx, inputs, lake.NewKnown(manifests))
+	claims, warnings, err := j.know(ctx, inputs, beside, manifests)
 	if err != nil {
 		return nil, err
 	}
-	warnings, err := j.setClocks(inputs, claims, beside.clocks)
-	if err != nil {
-		return nil, err
-	}
-	met, err := j.meet(ctx, inputs, claims, beside)
-	if err != nil {
-		return nil, err
-	}
-	warnings = append(warnings, met...)
 	if mend != nil {
 		if inputs, claims = mend.choose(j, inputs, claims); len(inputs) == 0 {
 			out := &Ingested{Skips: skips}
@@ -132,6 +113,40 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 			mend.note(w)
 		}
 	}
+	return out, j.conclude(lock, out, claims, writers, live)
+}
+
+// find resolves the sources, and takes the files that tell of others out of them.
+func (j *Job) find(sources []string, stdin io.Reader) (logs []ingest.Input, beside besides, skips []ingest.Skip, err error) {
+	inputs, skips, err := j.resolve(sources, stdin)
+	if err != nil {
+		return nil, beside, nil, err
+	}
+	for i := range inputs {
+		if once(inputs[i]) {
+			inputs[i] = replay(inputs[i])
+		}
+	}
+	logs, beside, named, err := sidecars(inputs)
+	return logs, beside, append(skips, named...), err
+}
+
+// know finds what the inputs are, by what the lake holds and by one another: which
+// are copies, which clocks and hosts they have.
+func (j *Job) know(ctx context.Context, inputs []ingest.Input, beside besides, manifests []lake.Manifest) (claims []claim, warnings []string, err error) {
+	if claims, err = j.recognise(ctx, inputs, lake.NewKnown(manifests)); err != nil {
+		return nil, nil, err
+	}
+	if warnings, err = j.setClocks(inputs, claims, beside.clocks); err != nil {
+		return nil, nil, err
+	}
+	met, err := j.meet(ctx, inputs, claims, beside)
+	return claims, append(warnings, met...), err
+}
+
+// conclude makes what was read of the inputs part of the lake: parts that take
+// another's place, the account, the manifest.
+func (j *Job) conclude(lock *lake.Lock, out *Ingested, claims []claim, writers []*chunkWriter, live map[string]map[string]lake.Part) error {
 	j.account(out, writers, live)
 	out.Warnings = append(out.Warnings, loose(out.Reports)...)
 	standIns := map[string][]string{}
@@ -145,31 +160,31 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	out.Warnings = append(out.Warnings, nameless(standIns)...)
 	out.Warnings = append(out.Warnings, tooLate(writers)...)
 	if j.SkipEmpty && !slices.ContainsFunc(writers, func(w *chunkWriter) bool { return len(w.parts) > 0 }) {
-		return out, lock.End(j.RunID)
+		return lock.End(j.RunID)
 	}
 	if err := j.writeRejects(out.Reports, writers); err != nil {
-		return nil, err
+		return err
 	}
 	removed := append(superseded(out, writers, claims, live), replaced(writers)...)
 	slices.Sort(removed)
 	removed = slices.Compact(removed)
 	manifest, err := j.manifest(lock, out, claims, writers, removed)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// From here on nothing needs room. Until the manifest stands, what took
 	// another's place is not what the old one tells: the time is short.
 	for _, w := range writers {
 		for _, path := range w.staged {
 			if err := lock.Publish(filepath.Join(j.Lake, filepath.FromSlash(path))); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
 	if err := manifest.Commit(); err != nil {
-		return nil, err
+		return err
 	}
-	return out, errors.Join(j.remove(removed), lock.Thin(j.RunID+"-thin", j.Version, removed), forget(lock, claims, writers), lock.End(j.RunID))
+	return errors.Join(j.remove(removed), lock.Thin(j.RunID+"-thin", j.Version, removed), forget(lock, claims, writers), lock.End(j.RunID))
 }
 
 // begun lists the identities under which the inputs may be written.

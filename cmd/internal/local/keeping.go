@@ -104,6 +104,7 @@ func (k *keeping) store(lock *lake.Lock, cells []lake.Cell, tables ...string) ([
 			}
 		}
 	}
+	slices.SortFunc(k.parts, func(a, b lake.Part) int { return strings.Compare(a.Path, b.Path) }) // whoever made them
 	m := lake.Manifest{Run: k.j.RunID + "-" + strings.Join(tables, "-"), Version: k.j.Version, Parts: k.parts, Removed: removed}
 	if tables[0] == lake.Windows {
 		m.Cells = cells

@@ -99,6 +99,12 @@ func (l *tickLane) close() error {
 	defer t.mu.Unlock()
 	l.give()
 	l.done = true
+	t.advance()
+	return t.err
+}
+
+// advance gives the turn to the next lane that is not done.
+func (t *tickWriter) advance() {
 	for l := t.lanes[t.next]; l != nil && l.done && t.err == nil; l = t.lanes[t.next] {
 		t.drain(l)
 		if t.err == nil {
@@ -111,7 +117,6 @@ func (l *tickLane) close() error {
 		t.drain(l)
 	}
 	t.turns.Broadcast()
-	return t.err
 }
 
 // give passes on what is in hand: to the files if it is the lane's turn.

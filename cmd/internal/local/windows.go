@@ -70,7 +70,8 @@ type profilePart struct {
 	rows []features.DeviceProfile
 }
 
-// add takes the profile of the next device of a cell.
+// add takes the profile of the next device of a cell, or of the next slice of the
+// same device.
 func (p *profilePart) add(c cell, d features.DeviceProfile) (err error) {
 	if p.w == nil {
 		p.cell = c
@@ -78,9 +79,19 @@ func (p *profilePart) add(c cell, d features.DeviceProfile) (err error) {
 			return err
 		}
 	}
-	if p.rows = append(p.rows, d); len(p.rows) == profileDevices {
-		return p.flush()
+	n := len(p.rows)
+	if n > 0 && p.rows[n-1].Key == d.Key {
+		whole := p.rows[n-1].Profile()
+		whole.Merge(d.Profile())
+		p.rows[n-1].Rows = whole.Rows()
+		return nil
 	}
+	if n == profileDevices {
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	p.rows = append(p.rows, d)
 	return nil
 }
 

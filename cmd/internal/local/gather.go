@@ -1,0 +1,195 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/iopathy/iopathy/ingest"
+	"github.com/iopathy/iopathy/ingest/lake"
+)
+
+// Shares are the shares of all processes of a job, and where they lie.
+type Shares struct {
+	Dirs []string // as they were given
+	all  []*Share // of Dirs
+}
+
+// LoadShares reads the shares that lie in dirs, which may come in any order, and
+// says what is missing for the whole.
+func LoadShares(dirs []string) (*Shares, error) {
+	s := &Shares{Dirs: dirs}
+	at := map[int]string{}
+	for _, dir := range dirs {
+		one, err := loadShare(dir)
+		if err != nil {
+			return nil, err
+		}
+		if other, twice := at[one.Index]; twice {
+			return nil, fmt.Errorf("%s and %s both hold the share of shard %d/%d", other, dir, one.Index, one.Of)
+		}
+		at[one.Index] = dir
+		s.all = append(s.all, one)
+		if first := s.all[0]; one.Of != first.Of || one.Sources != first.Sources {
+			return nil, fmt.Errorf("%s (shard %d/%d) and %s (shard %d/%d) are not of one job: the sources, the settings, the version or the number of shards differ",
+				dirs[0], first.Index, first.Of, dir, one.Index, one.Of)
+		}
+	}
+	if len(s.all) == 0 {
+		return nil, errors.New("no share to merge")
+	}
+	for i := range s.all[0].Of {
+		if at[i] == "" {
+			return nil, fmt.Errorf("the share of shard %d/%d is missing", i, s.all[0].Of)
+		}
+	}
+	return s, nil
+}
+
+// lakes are the directories of the parts, one a share.
+func (s *Shares) lakes() []string {
+	var out []string
+	for _, d := range s.Dirs {
+		out = append(out, filepath.Join(d, shareLake))
+	}
+	return out
+}
+
+// Gather makes one lake of the shares: what one ingest of all sources would have
+// made. Parts become links to those of the shares, or copies where the file systems differ.
+func (j *Job) Gather(ctx context.Context, s *Shares) (*Ingested, error) {
+	var pieces []*PieceRead
+	from := map[*PieceRead]string{}
+	lakes := s.lakes()
+	for i, one := range s.all {
+		for _, p := range one.Pieces {
+			from[p] = lakes[i]
+		}
+		pieces = append(pieces, one.Pieces...)
+	}
+	first := s.all[0]
+	return j.GatherPieces(ctx, pieces, first.Inputs, first.Skips, first.Warnings, func(p *PieceRead) string { return from[p] })
+}
+
+// GatherPieces makes a lake of all pieces of so many inputs, whose parts lie below
+// the directory that in names; it may be the lake itself. Where it names none they are left where they are.
+func (j *Job) GatherPieces(ctx context.Context, pieces []*PieceRead, inputs int, skips []ingest.Skip, warnings []string, in func(*PieceRead) string) (_ *Ingested, err error) {
+	byInput, err := whole(pieces, inputs)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lake.NewLock(j.Lake)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		return nil, err
+	}
+	if len(manifests) > 0 {
+		return nil, fmt.Errorf("lake %s holds runs already: shares are merged into a lake of their own", j.Lake)
+	}
+	var ids []string
+	for _, all := range byInput {
+		if all[0].ID != "" {
+			ids = append(ids, all[0].ID)
+		}
+	}
+	slices.Sort(ids)
+	if err := lock.Begin(j.RunID, slices.Compact(ids)); err != nil {
+		return nil, err
+	}
+	out := &Ingested{Skips: skips, Warnings: slices.Clone(warnings), Reports: make([]ingest.Report, inputs)}
+	claims := make([]claim, inputs)
+	writers := make([]*chunkWriter, inputs)
+	for i, all := range byInput {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		c := &claims[i]
+		c.id, c.headBytes, c.host = all[0].ID, all[0].HeadBytes, all[0].Host
+		w := &chunkWriter{lake: j.Lake, below: all[0].Below}
+		if out.Reports[i], err = w.gather(all); err != nil {
+			return nil, err
+		}
+		for _, p := range all {
+			if in(p) == "" {
+				continue
+			}
+			for _, part := range p.Parts {
+				if err := lake.Adopt(in(p), j.Lake, part.Path); err != nil {
+					return nil, err
+				}
+			}
+			if w.checkpoint = p.Kept; p.Kept != nil {
+				if err := lake.Adopt(in(p), j.Lake, p.Kept.Path); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if err := w.keep(lock, &out.Reports[i], c); err != nil {
+			return nil, err
+		}
+		writers[i] = w
+		j.progress("merge", int64(i+1), int64(inputs))
+	}
+	return out, j.conclude(lock, out, claims, writers, map[string]map[string]lake.Part{})
+}
+
+// whole sorts the pieces by input, and wants all of each, once.
+func whole(pieces []*PieceRead, inputs int) ([][]*PieceRead, error) {
+	all := make([][]*PieceRead, inputs)
+	for _, p := range pieces {
+		if p.Input < 0 || p.Input >= inputs {
+			return nil, fmt.Errorf("a share has read input %d, of %d", p.Input, inputs)
+		}
+		all[p.Input] = append(all[p.Input], p)
+	}
+	for i, list := range all {
+		slices.SortFunc(list, func(a, b *PieceRead) int { return cmp.Compare(a.Stretch.From, b.Stretch.From) })
+		at := int64(0)
+		for k, p := range list {
+			if p.Stretch.From != at || k > 0 && at == 0 {
+				return nil, fmt.Errorf("%s: its chunks from %d on were read twice, or by nobody", p.Report.Path, at)
+			}
+			at = p.Stretch.To
+		}
+		if len(list) == 0 || at != 0 {
+			return nil, fmt.Errorf("input %d: its chunks from %d on were read by nobody", i, at)
+		}
+	}
+	return all, nil
+}
+
+// gather takes what was read of an input, piece by piece, and gives the report of
+// all of it.
+func (w *chunkWriter) gather(pieces []*PieceRead) (ingest.Report, error) {
+	var reports []ingest.Report
+	lines := int64(0)
+	for _, p := range pieces {
+		r := p.Report
+		if p.Mark != nil {
+			var err error
+			if r.Checkpoint, err = ingest.DecodeCheckpoint(p.Mark); err != nil {
+				return r, fmt.Errorf("share: %s: %w", r.Path, err)
+			}
+		}
+		w.parts = append(w.parts, p.Parts...)
+		w.ticks += p.Ticks
+		for _, x := range p.Rejects {
+			if len(w.rejects) < keptRejects {
+				w.rejects = append(w.rejects, ingest.Reject{Line: x.Line + lines, Position: x.At, Reason: x.Reason, Text: string(x.Text)})
+			}
+		}
+		lines += r.Tally.Lines
+		reports = append(reports, r)
+	}
+	if len(reports) == 1 {
+		return reports[0], nil
+	}
+	return ingest.JoinStretches(reports), nil
+}
