@@ -271,10 +271,19 @@ func (r *unitReader) close() error {
 
 // LoadFolds lets Features take what FoldShare has left beside the shares.
 func (j *Job) LoadFolds(s *Shares) error {
-	var all []foldShare
 	var dirs []string
 	for _, d := range s.Dirs {
-		dir := filepath.Join(d, foldsDir)
+		dirs = append(dirs, filepath.Join(d, foldsDir))
+	}
+	return j.LoadFoldDirs(dirs, s.all[0].Sources)
+}
+
+// LoadFoldDirs lets Features take what lies in the directories that FoldLake was
+// given, as far as it was made of these sources. One that holds nothing is passed over.
+func (j *Job) LoadFoldDirs(dirs []string, sources string) error {
+	var all []foldShare
+	var with []string
+	for _, dir := range dirs {
 		data, err := os.ReadFile(filepath.Join(dir, foldsFile))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
@@ -284,13 +293,13 @@ func (j *Job) LoadFolds(s *Shares) error {
 			err = json.Unmarshal(data, &one)
 		}
 		if err != nil {
-			return fmt.Errorf("folds of %s: %w", d, err)
+			return fmt.Errorf("folds in %s: %w", dir, err)
 		}
-		if one.Sources == s.all[0].Sources {
-			all, dirs = append(all, one), append(dirs, dir)
+		if one.Sources == sources {
+			all, with = append(all, one), append(with, dir)
 		}
 	}
-	j.folded = loadFolds(all, dirs)
+	j.folded = loadFolds(all, with)
 	return nil
 }
 
@@ -318,10 +327,36 @@ func (j *Job) FoldShare(ctx context.Context, s *Shares, shard Shard) (windows, t
 			}
 		}
 	}
-	if _, err := one.GatherPieces(ctx, pieces, first.Inputs, nil, nil, func(*PieceRead) string { return "" }); err != nil {
+	if _, err := one.gatherPieces(ctx, pieces, first.Inputs, nil, nil, func(*PieceRead) string { return "" }); err != nil {
 		return 0, 0, err
 	}
-	cells, err := one.foldSome(ctx, shard, func(path string) error { return lake.Adopt(from[path], one.Lake, path) })
+	return one.leaveFolds(ctx, shard, first.Sources, func(path string) error { return lake.Adopt(from[path], one.Lake, path) })
+}
+
+// FoldLake makes the windows and ticks of the share of a shard of all that the lake
+// holds, and leaves them in dir for LoadFoldDirs; what is there is removed. The lake stays as it is.
+func (j *Job) FoldLake(ctx context.Context, sources string, shard Shard, dir string) (windows, ticks int64, err error) {
+	one := *j
+	one.Lake = dir
+	if err := os.RemoveAll(dir); err != nil {
+		return 0, 0, fmt.Errorf("folds: %w", err)
+	}
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, m := range manifests {
+		if err := lake.Adopt(j.Lake, dir, lake.RunPath(m.Run)); err != nil {
+			return 0, 0, err
+		}
+	}
+	return one.leaveFolds(ctx, shard, sources, func(path string) error { return lake.Adopt(j.Lake, dir, path) })
+}
+
+// leaveFolds folds the share of a shard of the job's lake, which is none but in name,
+// and leaves what came of it there.
+func (j *Job) leaveFolds(ctx context.Context, shard Shard, sources string, fetch func(path string) error) (windows, ticks int64, err error) {
+	cells, err := j.foldSome(ctx, shard, fetch)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -330,16 +365,16 @@ func (j *Job) FoldShare(ctx context.Context, s *Shares, shard Shard) (windows, t
 			windows, ticks = windows+int64(u.Windows), ticks+u.Ticks
 		}
 	}
-	data, err := json.Marshal(foldShare{Tool, j.Version, first.Sources, shard.Index, shard.Of, cells})
+	data, err := json.Marshal(foldShare{Tool, j.Version, sources, shard.Index, shard.Of, cells})
 	if err != nil {
 		return 0, 0, fmt.Errorf("folds: %w", err)
 	}
 	for _, table := range []string{lake.Events, lake.Samples, lake.Evidence, "runs", "checkpoints"} { // links, and what counts no more
-		if err := os.RemoveAll(filepath.Join(one.Lake, table)); err != nil {
+		if err := os.RemoveAll(filepath.Join(j.Lake, table)); err != nil {
 			return 0, 0, fmt.Errorf("folds: %w", err)
 		}
 	}
-	return windows, ticks, lake.WriteFileAtomic(filepath.Join(one.Lake, foldsFile), append(data, '\n'))
+	return windows, ticks, lake.WriteFileAtomic(filepath.Join(j.Lake, foldsFile), append(data, '\n'))
 }
 
 // foldSome folds the share of a shard of the lake's cells; fetch brings a part that

@@ -71,12 +71,12 @@ func (j *Job) Gather(ctx context.Context, s *Shares) (*Ingested, error) {
 		pieces = append(pieces, one.Pieces...)
 	}
 	first := s.all[0]
-	return j.GatherPieces(ctx, pieces, first.Inputs, first.Skips, first.Warnings, func(p *PieceRead) string { return from[p] })
+	return j.gatherPieces(ctx, pieces, first.Inputs, first.Skips, first.Warnings, func(p *PieceRead) string { return from[p] })
 }
 
-// GatherPieces makes a lake of all pieces of so many inputs, whose parts lie below
+// gatherPieces makes a lake of all pieces of so many inputs, whose parts lie below
 // the directory that in names; it may be the lake itself. Where it names none they are left where they are.
-func (j *Job) GatherPieces(ctx context.Context, pieces []*PieceRead, inputs int, skips []ingest.Skip, warnings []string, in func(*PieceRead) string) (_ *Ingested, err error) {
+func (j *Job) gatherPieces(ctx context.Context, pieces []*PieceRead, inputs int, skips []ingest.Skip, warnings []string, in func(*PieceRead) string) (_ *Ingested, err error) {
 	byInput, err := whole(pieces, inputs)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (j *Job) GatherPieces(ctx context.Context, pieces []*PieceRead, inputs int,
 	if err != nil {
 		return nil, err
 	}
-	if len(manifests) > 0 {
+	if slices.ContainsFunc(manifests, func(m lake.Manifest) bool { return m.Run != j.RunID }) { // a second try replaces the first
 		return nil, fmt.Errorf("lake %s holds runs already: shares are merged into a lake of their own", j.Lake)
 	}
 	var ids []string
@@ -192,4 +192,10 @@ func (w *chunkWriter) gather(pieces []*PieceRead) (ingest.Report, error) {
 		return reports[0], nil
 	}
 	return ingest.JoinStretches(reports), nil
+}
+
+// GatherRead is Gather of pieces of these sources that were read into the job's lake
+// itself.
+func (j *Job) GatherRead(ctx context.Context, s *Sources, pieces []*PieceRead) (*Ingested, error) {
+	return j.gatherPieces(ctx, pieces, len(s.inputs), s.skips, s.warnings, func(*PieceRead) string { return j.Lake })
 }
