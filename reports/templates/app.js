@@ -75,8 +75,9 @@ var iopathy = (function () {
     }
     return out;
   }
-  function makeMap(id) {
-    const d = data.maps[id], n = d.cols * d.rows, bytes = unpack.inflate(unpack.bytes($(id + "-bytes").textContent), 9 * n);
+  const carried = (id) => unpack.bytes($(id + "-bytes").textContent), sizeOf = (d) => 9 * d.cols * d.rows;
+  function makeMap(id, given) {
+    const d = data.maps[id], n = d.cols * d.rows, bytes = given || unpack.inflate(carried(id), sizeOf(d));
     const plane = (k) => bytes.subarray(k * n, (k + 1) * n);
     const m = Object.assign({}, d, {
       id, n, view: "all", safe: false, canvas: document.createElement("canvas"), version: 0, plot: $(id).closest(".plot"),
@@ -411,7 +412,7 @@ var iopathy = (function () {
     if (at && at.tagName === "DETAILS") { fill(at); at.open = true; at.scrollIntoView(); }
   }
   // draw makes a chart, once.
-  function draw(id) {
+  function draw(id, bytes) {
     if (charts[id] || !queue.has(id)) return;
     const o = queue.get(id)(), place = $(id);
     for (const z of o.dataZoom || []) { z.zoomOnMouseWheel = "ctrl"; z.moveOnMouseWheel = false; }
@@ -422,7 +423,7 @@ var iopathy = (function () {
     }
     if (id === "joint") for (const a of [o.xAxis[0], o.yAxis[0]]) a.interval = data.maps.joint.perDecade;
     if (data.maps[id]) {
-      maps[id] = makeMap(id);
+      maps[id] = makeMap(id, bytes);
       maps[id].safe = !!maps.fleet && maps.fleet.safe;
       paint(maps[id]);
     }
@@ -437,8 +438,12 @@ var iopathy = (function () {
   function rest() {
     for (const id of queue.keys()) draw(id);
   }
-  function start() {
-    draw("fleet");
+  async function start() {
+    if (data.maps.fleet) {
+      let bytes;
+      try { bytes = await unpack.quick(carried("fleet"), sizeOf(data.maps.fleet)); } catch (e) { bytes = undefined; }
+      draw("fleet", bytes);
+    }
     matchMedia("(prefers-color-scheme:dark)").addEventListener("change", theme);
     let wait;
     addEventListener("resize", () => {
