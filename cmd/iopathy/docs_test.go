@@ -166,11 +166,11 @@ func TestDocTables(t *testing.T) {
 	}
 	check("pathologies.md", doc, rows)
 
-	doc = read("operations.md")
+	doc = read("OPERATIONS.md")
 	for _, v := range configs.Default().Values() {
 		room, _, below := strings.Cut(v.Key, ".")
 		if !strings.Contains(doc, "`"+v.Key+"`") && !(below && strings.Contains(doc, "`"+room+".*`")) {
-			t.Errorf("operations.md tells nothing of the setting %s", v.Key)
+			t.Errorf("OPERATIONS.md tells nothing of the setting %s", v.Key)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func extend(ctx context.Context, to time.Duration) {
 }
 
 // memoryTarget is where the garbage collector begins to work harder, so that
-// the peak stays under the bound of 512 MiB that operations.md gives.
+// the peak stays under the bound of 512 MiB that OPERATIONS.md gives.
 const memoryTarget = 400 << 20
 
 func main() {

@@ -15,7 +15,7 @@ func (a *app) queryCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: `query "SQL" --lake DIR`, Short: "Ask the lake in SQL, by the duckdb command", GroupID: "know", Args: cobra.ExactArgs(1),
 		Long: `query runs SQL over the lake with the duckdb command. The tables are events,
-samples, evidence, ticks, windows and labels; see docs/operations.md for what
+samples, evidence, ticks, windows and labels; see docs/OPERATIONS.md for what
 they hold. Where there is no duckdb command it prints how duckdb, pandas, Polars,
 Spark and ClickHouse would be asked, and ends with exit code 1. With --print it
 prints the SQL, views and all, and runs nothing.`,

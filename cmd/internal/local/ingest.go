@@ -107,7 +107,7 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	if err != nil {
 		return nil, err
 	}
-	inputs, claims, writers = out.leave(inputs, claims, writers)
+	claims, writers = out.leave(claims, writers)
 	if mend != nil {
 		for _, w := range writers {
 			mend.note(w)

@@ -4,22 +4,21 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/iopathy/iopathy/ingest"
 	"github.com/iopathy/iopathy/ingest/lake"
 )
 
 // leave drops the inputs that were not read.
-func (i *Ingested) leave(inputs []ingest.Input, claims []claim, writers []*chunkWriter) ([]ingest.Input, []claim, []*chunkWriter) {
+func (i *Ingested) leave(claims []claim, writers []*chunkWriter) ([]claim, []*chunkWriter) {
 	n := 0
 	for k, w := range writers {
 		if w == nil {
 			continue
 		}
-		inputs[n], claims[n], writers[n], i.Reports[n] = inputs[k], claims[k], w, i.Reports[k]
+		claims[n], writers[n], i.Reports[n] = claims[k], w, i.Reports[k]
 		n++
 	}
 	i.Left, i.Reports = len(writers)-n, i.Reports[:n]
-	return inputs[:n], claims[:n], writers[:n]
+	return claims[:n], writers[:n]
 }
 
 // superseded lists the parts of grown inputs that are no more.
