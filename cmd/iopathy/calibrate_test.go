@@ -47,6 +47,9 @@ func siteLog(polled, well int) (log, truth string) {
 // A site teaches a fault that the catalogue doesn't know: what is written is a
 // catalogue, and a run with it says the new name.
 func TestCalibrateTeachesANewFault(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program many times over")
+	}
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	log, truth := siteLog(3, 3)

@@ -22,6 +22,9 @@ var exitComment = regexp.MustCompile(`\s+# exit (\d+).*$`)
 // document, in a directory with the files of the demo: logs/, inventory.csv. A
 // fenced block whose fence names a file (```csv array.csv) becomes that file.
 func TestDocs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program many times over")
+	}
 	paths := []string{"../../README.md", "../../CONTRIBUTING.md", "../../CHANGELOG.md"}
 	more, err := filepath.Glob("../../docs/*.md")
 	if err != nil {

@@ -17,6 +17,9 @@ import (
 // it was before, and once there is room the same run gives what an undisturbed
 // one does.
 func TestFullDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program many times over")
+	}
 	disk, dir := t.TempDir(), t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=2m"); err != nil {
 		t.Skipf("a file system of its own: %v", err)

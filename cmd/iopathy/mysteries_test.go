@@ -51,6 +51,9 @@ func saysAll(t *testing.T, told string, says, never []string) {
 // Incidents of real users whose cause was confirmed later: what a good
 // diagnosis says is said, what it calls wrong is not.
 func TestRealMysteries(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program many times over")
+	}
 	const cases = "../../../shared/cases"
 	if _, err := os.Stat(cases); err != nil {
 		t.Skip("the cases are not here")
@@ -102,6 +105,9 @@ func served(device string, r, rKB, rMS, w, wKB, wMS, busy float64) string {
 
 // Look-alikes, made up to figures that such incidents show.
 func TestLookAlikes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program many times over")
+	}
 	shake := func(at, by int) float64 { return 1 + float64((at*7+by*3)%11-5)/100 }
 	check := func(name string, says, never []string, files map[string]string) {
 		t.Helper()

@@ -12,6 +12,9 @@ import (
 // A command of the name duckdb gets the views and the query on its standard
 // input, and its rows come out as one object.
 func TestQueryRunsDuckDB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program many times over")
+	}
 	if runtime.GOOS == "windows" {
 		t.Skip("the stand-in for duckdb is a shell script")
 	}

@@ -107,6 +107,9 @@ func corpusRows(t *testing.T, text []byte) []corpusRow {
 // The recordings exist as rows and, for some, as the blkparse text of the same
 // tracepoint records: the rows are the oracle for the pairing.
 func TestBlkparseCorpus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a decoder starts no goroutine: nothing for the race detector")
+	}
 	runs, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "corpus", "raw", "*.blkparse.txt.gz"))
 	if len(runs) == 0 {
 		t.Skip("recordings absent")

@@ -243,6 +243,9 @@ func TestBlktraceOneCPU(t *testing.T) {
 
 // The archives of the recordings, as they are, give the rows of the recordings.
 func TestBlktraceCorpus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a decoder starts no goroutine: nothing for the race detector")
+	}
 	paths, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "corpus", "raw", "*.blktrace.tar.gz"))
 	if len(paths) == 0 {
 		t.Skip("recordings absent")

@@ -14,6 +14,9 @@ var places = regexp.MustCompile(`(?m) @\d+( |$)`)
 // TestFormatsDirt holds what editors, other systems and copying do to a text
 // without changing what it says: its rows and its account stay the same.
 func TestFormatsDirt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a decoder starts no goroutine: nothing for the race detector")
+	}
 	binary := map[string]bool{"blktrace": true, "vscsi": true}
 	dirt := []struct {
 		name string

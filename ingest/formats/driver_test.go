@@ -258,6 +258,9 @@ func firstDifference(want, got string) string {
 // the number of workers change nothing, and that of chunks only the cuts.
 func TestFormatsDoNotDependOnReads(t *testing.T) {
 	for _, s := range shelf(t) {
+		if testing.Short() && len(s.data) > 2<<10 {
+			continue
+		}
 		t.Run(strings.TrimPrefix(s.path, "testdata/"), func(t *testing.T) {
 			whole := read(t, s, 1, nil)
 			lines := fates(whole.rep.Tally)

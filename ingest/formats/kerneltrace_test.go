@@ -182,6 +182,9 @@ func TestPerfScriptAnchor(t *testing.T) {
 // Each recording is claimed by its own format alone, and no other recording by
 // one of these.
 func TestKernelTraceSniff(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a decoder starts no goroutine: nothing for the race detector")
+	}
 	root := filepath.Join("..", "..", "..", "shared", "samples")
 	if _, err := os.Stat(root); err != nil {
 		t.Skip("recordings absent: " + root)

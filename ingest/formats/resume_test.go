@@ -51,6 +51,9 @@ func account(r ingest.Report) string {
 // would find it, and then all of it from the checkpoint of that: the chunks are
 // those of one undisturbed reading.
 func TestResume(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a decoder starts no goroutine: nothing for the race detector")
+	}
 	const cuts = 5
 	resumed := map[string]int{}
 	for _, s := range shelf(t) {
