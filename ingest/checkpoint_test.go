@@ -97,6 +97,9 @@ func squeezed(t testing.TB, data string) Input {
 }
 
 func TestResumeKinds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector")
+	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	var lines, pairs, stream strings.Builder
 	for i := range 15_000 {
@@ -136,6 +139,9 @@ func TestResumeKinds(t *testing.T) {
 }
 
 func TestResumeRecords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector")
+	}
 	rng := rand.New(rand.NewPCG(5, 6))
 	var b [3]strings.Builder
 	for i := range 20_000 {

@@ -20,6 +20,9 @@ const bzipped = "\x42\x5a\x68\x39\x31\x41\x59\x26\x53\x59\xa4\x0b\xb2\xb7\x00\x0
 	"\x21\x28\x68\xf5\x08\x60\x24\xde\x44\x13\xc5\xdc\x91\x4e\x14\x24\x29\x02\xec\xad\xc0"
 
 func TestReadXZAndLZ4(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector")
+	}
 	data := lines(10000, 5)
 	half := bytes.IndexByte(data[len(data)/2:], '\n') + len(data)/2 + 1
 	want := readAll(t, data, Options{}, 2)
@@ -93,6 +96,9 @@ func TestXZWindow(t *testing.T) {
 }
 
 func TestReadBombOfXZAndLZ4(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector")
+	}
 	data := append([]byte("t a 1\n"), make([]byte, 8<<20)...)
 	for name, packed := range map[string][]byte{"xz": xzed(t, data, xz.WriterConfig{}), "lz4": lz4ed(data)} {
 		r := reader{o: Options{Expand: 100}.filled(), workers: 1, bomb: 1 << 20, emit: func(*Chunk) error { return nil },

@@ -191,6 +191,9 @@ func TestGrownSmall(t *testing.T) {
 }
 
 func TestGrownBig(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector")
+	}
 	s := newShelf(t)
 	s.chunk = 100_000
 	log := func(n int) string { return csvHeader + csvRows("a", 0, n) }

@@ -150,6 +150,9 @@ func TestRunA(t *testing.T) {
 // beside them, without them, and without a host: the disk counts once, as the block trace
 // saw it.
 func TestRunATogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector")
+	}
 	samples := filepath.Join("..", "..", "..", "..", "shared", "samples")
 	if _, err := os.Stat(samples); err != nil {
 		t.Skip("the recordings are not here: ", err)
