@@ -2,7 +2,12 @@
 // the same file, in turn, and prints medians. From the root of the repository:
 //
 //	go build -o /tmp/iopathy ./cmd/iopathy
-//	cd ingest/lake/duckcheck && go run ./ratios -iopathy /tmp/iopathy
+//	go test -c -o /tmp/twelve ./cmd/internal/local
+//	cd ingest/lake/duckcheck && go run ./ratios -iopathy /tmp/iopathy -twelve /tmp/twelve
+//
+// The verb features also writes ticks and profiles and keeps some 80 facts of
+// each window; the tests of cmd/internal/local can make the 12 features alone, as
+// the SQL does.
 //
 // It makes a trace (trace.go) of -bytes in -dir, which should lie in memory
 // (tmpfs), and measures each program as a process of its own: CPU seconds
@@ -31,7 +36,8 @@ type use struct{ cpu, wall, mib float64 }
 type contest struct {
 	name       string
 	ours, peer func(out string) *exec.Cmd
-	clean      bool // out is new for each
+	clean      bool   // out is new for each
+	fresh      string // a lake that ours changes: a copy of it is made in out, for each
 }
 
 func main() {
@@ -42,11 +48,12 @@ func main() {
 		return
 	}
 	program := flag.String("iopathy", "iopathy", "the program")
+	twelve := flag.String("twelve", "", "the tests of cmd/internal/local, that make the 12 features alone")
 	dir := flag.String("dir", "/dev/shm/ratios", "directory of the trace and of what is made of it; removed at the end")
 	size := flag.Int64("bytes", traceBytes, "size of the trace")
 	runs := flag.Int("runs", 5, "runs of each")
 	flag.Parse()
-	if err := compare(*program, *dir, *size, *runs); err != nil {
+	if err := compare(*program, *twelve, *dir, *size, *runs); err != nil {
 		fail(err)
 	}
 }
@@ -56,7 +63,7 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-func compare(program, dir string, size int64, runs int) error {
+func compare(program, twelve, dir string, size int64, runs int) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -92,8 +99,15 @@ func compare(program, dir string, size int64, runs int) error {
 		}
 	}
 	feature := func(window, tick string) func(string) *exec.Cmd {
-		return func(string) *exec.Cmd {
-			return exec.Command(program, "features", "--lake", lake, "--quiet", "--workers", "1", "--window", window, "--tick", tick)
+		return func(out string) *exec.Cmd {
+			return exec.Command(program, "features", "--lake", out, "--quiet", "--workers", "1", "--window", window, "--tick", tick)
+		}
+	}
+	alone := func(window, tick string) func(string) *exec.Cmd {
+		return func(out string) *exec.Cmd {
+			cmd := exec.Command(twelve, "-test.run", "^TestTwelve$")
+			cmd.Env = append(os.Environ(), "IOPATHY_TWELVE_LAKE="+lake, "IOPATHY_TWELVE_OUT="+filepath.Join(out, "twelve.txt"), "IOPATHY_TWELVE_WINDOW="+window, "IOPATHY_TWELVE_TICK="+tick)
+			return cmd
 		}
 	}
 	duck := func(args ...string) func(string) *exec.Cmd {
@@ -106,12 +120,19 @@ func compare(program, dir string, size int64, runs int) error {
 	fmt.Printf("The lake's events take %d bytes; the same rows as DuckDB writes them, in one file, zstd: %d\n\n", rows[0], rows[1])
 	fmt.Println("| work | program | CPU s | wall s | peak MiB | bytes out | CPU of the peer over ours |")
 	fmt.Println("|---|---|---|---|---|---|---|")
-	for _, c := range []contest{
-		{"MSR CSV to ordered Parquet, 1 thread", ingest("1"), duck("copy", trace, "1"), true},
-		{"the same, 2 threads", ingest("2"), duck("copy", trace, "2"), true},
-		{"Parquet to windows of 60 s, ticks of 1 s", feature("60s", "1s"), duck("features", events, "60", "1"), false},
-		{"Parquet to windows of 10 s, ticks of 0.1 s", feature("10s", "100ms"), duck("features", events, "10", "0.1"), false},
-	} {
+	minute, seconds := duck("features", events, "60", "1"), duck("features", events, "10", "0.1")
+	all := []contest{
+		{"MSR CSV to ordered Parquet, 1 thread", ingest("1"), duck("copy", trace, "1"), true, ""},
+		{"the same, 2 threads", ingest("2"), duck("copy", trace, "2"), true, ""},
+		{"Parquet to windows of 60 s, ticks of 1 s", feature("60s", "1s"), minute, false, lake},
+		{"Parquet to windows of 10 s, ticks of 0.1 s", feature("10s", "100ms"), seconds, false, lake},
+	}
+	if twelve != "" {
+		all = append(all,
+			contest{"Parquet to the 12 features alone, 60 s, 1 s", alone("60s", "1s"), minute, false, ""},
+			contest{"Parquet to the 12 features alone, 10 s, 0.1 s", alone("10s", "100ms"), seconds, false, ""})
+	}
+	for _, c := range all {
 		if err := c.hold(filepath.Join(dir, "out"), runs); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -131,6 +152,11 @@ func (c contest) hold(out string, runs int) error {
 			}
 			if err := os.MkdirAll(out, 0o777); err != nil {
 				return err
+			}
+			if c.fresh != "" && i == 0 {
+				if err := os.CopyFS(out, os.DirFS(c.fresh)); err != nil {
+					return err
+				}
 			}
 			u, err := run(command(out))
 			if err != nil {
