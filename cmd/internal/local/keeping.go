@@ -105,7 +105,7 @@ func (k *keeping) store(lock *lake.Lock, cells []lake.Cell, tables ...string) ([
 		}
 	}
 	slices.SortFunc(k.parts, func(a, b lake.Part) int { return strings.Compare(a.Path, b.Path) }) // whoever made them
-	m := lake.Manifest{Run: k.j.RunID + "-" + strings.Join(tables, "-"), Version: k.j.Version, Parts: k.parts, Removed: removed}
+	m := lake.Manifest{Run: k.run(tables), Version: k.j.Version, Parts: k.parts, Removed: removed}
 	if tables[0] == lake.Windows {
 		m.Cells = cells
 	} else if m.Judged = k.judged(cells); len(k.parts)+len(removed)+len(m.Judged) == 0 {
@@ -128,6 +128,17 @@ func (k *keeping) store(lock *lake.Lock, cells []lake.Cell, tables ...string) ([
 		return nil, err
 	}
 	return lake.Manifests(k.j.Lake)
+}
+
+// run names the manifest: a job that keeps the same tables again, as a night that
+// judges several dates, must not write it over its own.
+func (k *keeping) run(tables []string) string {
+	base := k.j.RunID + "-" + strings.Join(tables, "-")
+	run := base
+	for n := 2; slices.ContainsFunc(k.manifests, func(m lake.Manifest) bool { return m.Run == run }); n++ {
+		run = fmt.Sprintf("%s-%d", base, n)
+	}
+	return run
 }
 
 // judged says of which windows the labels of the cells are from now on: the
