@@ -28,6 +28,9 @@ func (c Count) String() string {
 	return strconv.Itoa(int(c))
 }
 
+// MarshalText writes what UnmarshalText reads.
+func (c Count) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
 // UnmarshalText reads a positive number or "auto".
 func (c *Count) UnmarshalText(text []byte) error {
 	if string(text) == "auto" {

@@ -120,6 +120,9 @@ func check(t *testing.T, file, dir string, allowed []string, imp string) {
 	if strings.HasPrefix(imp, "github.com/apache/arrow") && dir != arrowRoom {
 		t.Errorf("%s imports %s: only %s does", file, imp, arrowRoom)
 	}
+	if strings.HasPrefix(imp, "github.com/apache/beam") {
+		t.Errorf("%s imports %s: only cmd/iopathy-beam does, a module of its own", file, imp)
+	}
 	if slices.Contains(computing, dir) {
 		for _, o := range outside {
 			if imp == "math/rand/v2" {

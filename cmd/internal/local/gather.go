@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/iopathy/iopathy/ingest"
 	"github.com/iopathy/iopathy/ingest/lake"
@@ -195,7 +197,39 @@ func (w *chunkWriter) gather(pieces []*PieceRead) (ingest.Report, error) {
 }
 
 // GatherRead is Gather of pieces of these sources that were read into the job's lake
-// itself.
+// itself. A second try takes the place of the first.
 func (j *Job) GatherRead(ctx context.Context, s *Sources, pieces []*PieceRead) (*Ingested, error) {
+	if err := j.TakeBack(); err != nil {
+		return nil, err
+	}
 	return j.gatherPieces(ctx, pieces, len(s.inputs), s.skips, s.warnings, func(*PieceRead) string { return j.Lake })
+}
+
+// TakeBack takes back what Features and StoreDiagnosis of this run have made in a lake
+// that holds no other, so that a second try finds what the first has found.
+func (j *Job) TakeBack() error {
+	lock, err := lake.NewLock(j.Lake)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		return err
+	}
+	gone := []string{lake.RegistryPath, lake.ModelPath(modelFile)}
+	for _, m := range manifests {
+		switch {
+		case strings.HasPrefix(m.Run, j.RunID+"-"):
+			gone = append(gone, lake.RunPath(m.Run))
+		case m.Run != j.RunID:
+			return fmt.Errorf("lake %s holds other runs: %s", j.Lake, m.Run)
+		}
+	}
+	for _, path := range gone {
+		if err := os.Remove(filepath.Join(j.Lake, filepath.FromSlash(path))); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
