@@ -36,6 +36,7 @@ var rooms = map[string][]string{
 	"reports/assets":         {},
 	"configs":                {"ingest", "features", "reduce", "cluster", "heatmap", "reports"},
 	"cmd/iopathy":            {"*"},
+	"cmd/internal/generate":  {"ingest"},
 	"cmd/internal/local":     {"*"},
 	"cmd/internal/nights":    {"*"},
 	"cmd/internal/score":     {},
