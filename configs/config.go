@@ -1,7 +1,9 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/iopathy/iopathy/cluster"
@@ -35,7 +37,8 @@ type Config struct {
 	Drift      Drift         `mapstructure:"drift"`     // what nightly fits anew for, beside age
 	Retention  Retention     `mapstructure:"retention"` // what nightly removes
 	Compact    bool          `mapstructure:"compact"`   // nightly merges the small parts of finished days
-	Alert      Alert         `mapstructure:"alert"`     // kept for verbs to come: checked, not read
+	Alert      Alert         `mapstructure:"alert"`     // what nightly tells, and whom
+	Actuator   Actuator      `mapstructure:"actuator"`  // who acts on episodes that nightly finds
 
 	Ingest   ingest.Options       `mapstructure:"ingest"`
 	Features features.Options     `mapstructure:"features"`
@@ -66,12 +69,6 @@ type Retention struct {
 	Reports time.Duration `mapstructure:"reports"` // pages of nights
 }
 
-// Alert is what a pager is told.
-type Alert struct {
-	Severity float64 `mapstructure:"severity"` // of an episode, at least
-	Metrics  string  `mapstructure:"metrics"`  // file for node_exporter's textfile collector
-}
-
 const day = 24 * time.Hour
 
 // Default is the configuration of a run that says nothing.
@@ -86,7 +83,8 @@ func Default() Config {
 		Retention: Retention{Events: 14 * day, Ticks: 90 * day, Labels: 400 * day, Reports: 400 * day},
 		Compact:   true,
 		Report:    Report{Title: "I/O pathology report"},
-		Alert:     Alert{Severity: 4},
+		Alert:     defaultAlert(),
+		Actuator:  defaultActuator(),
 		Ingest:    ingest.DefaultOptions(),
 		Features:  f,
 		Reduce:    reduce.DefaultOptions(),
@@ -95,67 +93,80 @@ func Default() Config {
 	}
 }
 
-// Validate checks what can be checked without opening a file; the error names
-// the key.
+// A badSetting is what is wrong with the value of a key.
+type badSetting struct {
+	key, text string
+}
+
+func (b badSetting) Error() string { return "config: " + b.key + ": " + b.text }
+
+// Validate checks what can be checked without opening a file; the error joins
+// all that is wrong, and names the keys.
 func (c *Config) Validate() error {
-	bad := func(key, format string, args ...any) error {
-		return fmt.Errorf("config: %s: %s", key, fmt.Sprintf(format, args...))
+	var all []error
+	bad := func(key, format string, args ...any) {
+		all = append(all, badSetting{key, fmt.Sprintf(format, args...)})
 	}
-	switch {
-	case c.Window <= 0:
-		return bad("window", "%v is not a positive duration", c.Window)
-	case c.Tick <= 0:
-		return bad("tick", "%v is not a positive duration", c.Tick)
-	case c.Workers < 0:
-		return bad("workers", "%d is negative", c.Workers)
-	case c.Output != "text" && c.Output != "json":
-		return bad("output", "%q is neither text nor json", c.Output)
-	case c.MaxRejects < 0 || c.MaxRejects > 1:
-		return bad("max_rejects", "%v is not a share between 0 and 1", c.MaxRejects)
-	case c.FailOn < 0:
-		return bad("fail_on", "%v is negative", c.FailOn)
-	case c.Refit < 0:
-		return bad("refit", "%v is negative", c.Refit)
-	case c.Budget < 0:
-		return bad("budget", "%d is negative", c.Budget)
-	case !(c.Drift.Shift >= 0):
-		return bad("drift.shift", "%v is negative", c.Drift.Shift)
-	case !(c.Drift.Far >= 0 && c.Drift.Far <= 1):
-		return bad("drift.far", "%v is not a share between 0 and 1", c.Drift.Far)
+	if c.Window <= 0 {
+		bad("window", "%v is not a positive duration", c.Window)
+	}
+	if c.Tick <= 0 {
+		bad("tick", "%v is not a positive duration", c.Tick)
+	}
+	if c.Workers < 0 {
+		bad("workers", "%d is negative", c.Workers)
+	}
+	if c.Output != "text" && c.Output != "json" {
+		bad("output", "%q is neither text nor json", c.Output)
+	}
+	if !(c.MaxRejects >= 0 && c.MaxRejects <= 1) {
+		bad("max_rejects", "%v is not a share between 0 and 1", c.MaxRejects)
+	}
+	if !(c.FailOn >= 0) {
+		bad("fail_on", "%v is negative", c.FailOn)
+	}
+	if c.Budget < 0 {
+		bad("budget", "%d is negative", c.Budget)
+	}
+	if !(c.Drift.Shift >= 0) {
+		bad("drift.shift", "%v is negative", c.Drift.Shift)
+	}
+	if !(c.Drift.Far >= 0 && c.Drift.Far <= 1) {
+		bad("drift.far", "%v is not a share between 0 and 1", c.Drift.Far)
 	}
 	for _, r := range []struct {
 		key  string
 		kept time.Duration
-	}{{"events", c.Retention.Events}, {"ticks", c.Retention.Ticks}, {"labels", c.Retention.Labels}, {"reports", c.Retention.Reports}} {
+	}{{"refit", c.Refit}, {"retention.events", c.Retention.Events}, {"retention.ticks", c.Retention.Ticks}, {"retention.labels", c.Retention.Labels}, {"retention.reports", c.Retention.Reports}} {
 		if r.kept < 0 {
-			return bad("retention."+r.key, "%v is negative", r.kept)
+			bad(r.key, "%v is negative", r.kept)
 		}
 	}
-	if err := c.Features.Validate(); err != nil {
-		return fmt.Errorf("config: %w", err)
+	c.checkAlerts(bad)
+	if err := c.Features.Validate(); err != nil && c.Window > 0 && c.Tick > 0 {
+		key, text, _ := strings.Cut(err.Error(), ": ")
+		bad(key, "%s", text)
 	}
 	if err := c.Reduce.Validate(); err != nil {
-		return bad("reduce", "%v", err)
+		bad("reduce", "%v", err)
 	}
 	if err := c.Cluster.Validate(); err != nil {
-		return bad("cluster", "%v", err)
+		bad("cluster", "%v", err)
 	}
 	if _, err := time.LoadLocation(c.Ingest.Zone); err != nil {
-		return bad("ingest.zone", "%q is no time zone", c.Ingest.Zone)
+		bad("ingest.zone", "%q is no time zone", c.Ingest.Zone)
 	}
 	if d, err := time.ParseDuration(c.Ingest.Interval); err != nil || d <= 0 {
-		return bad("ingest.interval", "%q is not a positive duration", c.Ingest.Interval)
+		bad("ingest.interval", "%q is not a positive duration", c.Ingest.Interval)
 	}
 	for _, o := range c.Ingest.ClockOffset {
 		if _, err := ingest.ParseClockOffset(o); err != nil {
-			return bad("ingest.clock_offset", "%v", err)
+			bad("ingest.clock_offset", "%v", err)
 		}
 	}
-	if err := checkMappings(c.Ingest.Mappings); err != nil {
-		return err
-	}
+	all = append(all, list(checkMappings(c.Ingest.Mappings))...)
 	if _, err := heatmap.ParseScale(c.Scale); err != nil {
-		return bad("scale", "%v", err)
+		bad("scale", "%v", err)
 	}
-	return nil
+	return errors.Join(all...)
 }

@@ -70,17 +70,22 @@ func Load(path string, flags *pflag.FlagSet) (Config, []Value, error) {
 	v.AutomaticEnv()
 
 	inFile := map[string]bool{}
+	var bad []error
 	if path != "" {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return Config{}, nil, fmt.Errorf("config: %w", err)
 		}
-		if inFile, err = checkKeys(path, data, keys); err != nil {
+		if inFile, err = checkKeys(path, data, keys); inFile == nil {
 			return Config{}, nil, err
 		}
+		bad = list(err)
 		v.SetConfigType("yaml")
 		if err := v.ReadConfig(bytes.NewReader(data)); err != nil {
-			return Config{}, nil, fmt.Errorf("config: %s: %w", path, err)
+			if len(bad) == 0 {
+				bad = []error{fmt.Errorf("config: %s: %w", path, err)}
+			}
+			return Config{}, nil, errors.Join(bad...)
 		}
 	}
 	byFlag := map[string]bool{}
@@ -96,14 +101,15 @@ func Load(path string, flags *pflag.FlagSet) (Config, []Value, error) {
 			}
 		}
 	}
-	var c Config
-	if err := v.UnmarshalExact(&c, viper.DecodeHook(decode)); err != nil {
-		return Config{}, nil, fmt.Errorf("config: %s%s", from(path, err, keys), plain(err))
+	c := Default() // so that what can't be decoded is not complained of twice
+	if err := v.Unmarshal(&c, viper.DecodeHook(decode)); err != nil {
+		bad = append(bad, undecoded(path, err, keys)...)
 	}
 	c.Features.WindowNS, c.Features.TickNS = int64(c.Window), int64(c.Tick)
 	c.Features.Seed, c.Cluster.Seed = c.Seed, c.Seed
-	if err := c.Validate(); err != nil {
-		return Config{}, nil, placed(path, err)
+	bad = append(bad, list(placed(path, c.Validate()))...)
+	if len(bad) > 0 {
+		return Config{}, nil, errors.Join(bad...)
 	}
 	values := c.Values()
 	for i := range values {
@@ -125,24 +131,33 @@ func Load(path string, flags *pflag.FlagSet) (Config, []Value, error) {
 var decode = mapstructure.ComposeDecodeHookFunc(
 	mapstructure.StringToTimeDurationHookFunc(), mapstructure.StringToSliceHookFunc(","), mapstructure.TextUnmarshallerHookFunc())
 
-// from says where a value that can't be decoded stands: in the environment
-// when a variable is set for a key that the error names, else in the file.
-func from(path string, err error, keys []Value) string {
-	for _, k := range keys {
-		if _, set := os.LookupEnv(EnvName(k.Key)); set && strings.Contains(err.Error(), "'"+k.Key+"'") {
-			return EnvName(k.Key) + ": "
+// undecoded says where the values stand that can't be decoded: in the environment
+// when a variable is set for the key that the error names, else in the file.
+func undecoded(path string, err error, keys []Value) (all []error) {
+	lines := placer(path)
+	text := strings.TrimPrefix(err.Error(), "decoding failed due to the following error(s):")
+	for _, s := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' }) {
+		at := ""
+		if path != "" {
+			at = path + ": "
 		}
+		for _, k := range keys {
+			if !strings.Contains(s, "'"+k.Key+"'") && !strings.Contains(s, "'"+k.Key+"[") {
+				continue
+			}
+			if _, set := os.LookupEnv(EnvName(k.Key)); set {
+				at = EnvName(k.Key) + ": "
+			} else if line := lines(k.Key); line > 0 {
+				at = fmt.Sprintf("%s:%d: ", path, line)
+			}
+			if secretKeys[k.Key] {
+				s = "'" + k.Key + "' can't be read"
+			}
+			break
+		}
+		all = append(all, fmt.Errorf("config: %s%s", at, s))
 	}
-	if path == "" {
-		return ""
-	}
-	return path + ": "
-}
-
-// plain is a decoding error in one line.
-func plain(err error) string {
-	s := strings.TrimPrefix(err.Error(), "decoding failed due to the following error(s):")
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' }), "; ")
+	return all
 }
 
 // Values lists the keys of c with their values, sorted. What Load gives says

@@ -129,24 +129,47 @@ func list(err error) []error {
 	return []error{err}
 }
 
-// placed says of what is wrong with mappings in which line of the file it
-// stands.
+// placed says of what is wrong with settings in which line of the file, or in
+// which variable of the environment, it stands.
 func placed(path string, err error) error {
-	data, readErr := os.ReadFile(path)
-	var doc yaml.Node
-	if path == "" || readErr != nil || yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
-		return err
-	}
+	lines := placer(path)
 	var all []error
 	for _, err := range list(err) {
 		var b badMapping
-		if errors.As(err, &b) {
+		var s badSetting
+		switch {
+		case errors.As(err, &b):
 			at := append(append(strings.Split(mappingsKey, "."), strconv.Itoa(b.index)), b.err.Key...)
-			err = fmt.Errorf("config: %s:%d: %s[%d] (%s): %w", path, lineOf(doc.Content[0], at), mappingsKey, b.index, b.name, b.err)
+			if line := lines(strings.Join(at, ".")); line > 0 {
+				err = fmt.Errorf("config: %s:%d: %s[%d] (%s): %w", path, line, mappingsKey, b.index, b.name, b.err)
+			}
+		case errors.As(err, &s):
+			if _, set := os.LookupEnv(EnvName(s.key)); set {
+				err = fmt.Errorf("config: %s: %s: %s", EnvName(s.key), s.key, s.text)
+			} else if line := lines(s.key); line > 0 {
+				err = fmt.Errorf("config: %s:%d: %s: %s", path, line, s.key, s.text)
+			}
 		}
 		all = append(all, err)
 	}
 	return errors.Join(all...)
+}
+
+// placer gives the line of the file in which a key stands, or the one above it;
+// 0 if neither does.
+func placer(path string) func(key string) int {
+	data, err := os.ReadFile(path)
+	var doc yaml.Node
+	if path == "" || err != nil || yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
+		return func(string) int { return 0 }
+	}
+	return func(key string) int {
+		at := strings.Split(key, ".")
+		if member(doc.Content[0], at[0]) == nil {
+			return 0
+		}
+		return lineOf(doc.Content[0], at)
+	}
 }
 
 // lineOf is the line of what lies at the keys, or of the nearest above it.

@@ -18,13 +18,13 @@ func (a *app) configCmd() *cobra.Command {
 			if a.json() {
 				m := map[string]any{}
 				for _, v := range a.values {
-					m[v.Key] = map[string]any{"value": fmt.Sprint(v.Value), "source": v.Source}
+					m[v.Key] = map[string]any{"value": v.Shown(), "source": v.Source}
 				}
 				return a.print(m)
 			}
 			w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
 			for _, v := range a.values {
-				fmt.Fprintf(w, "%s\t%v\t%s\n", v.Key, v.Value, v.Source)
+				fmt.Fprintf(w, "%s\t%s\t%s\n", v.Key, v.Shown(), v.Source)
 			}
 			return w.Flush()
 		},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/iopathy/iopathy/cmd/internal/alerts"
 	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/cmd/internal/nights"
 )
@@ -45,6 +46,11 @@ func (a *app) nightly(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	say := func(format string, args ...any) { a.say("iopathy: "+format, args...) }
+	desk, err := alerts.NewDesk(&a.config, a.config.Out, catalogue, version().Version, say)
+	if err != nil {
+		return failure{exitUsage, err}
+	}
 	lock, err := nights.NewLock(dir, a.config.Out)
 	if err != nil {
 		return err
@@ -67,8 +73,11 @@ func (a *app) nightly(ctx context.Context, args []string) error {
 	}
 	job.Stop = nil
 	done, err := nights.Run(ctx, &nights.Job{Local: job, Out: a.config.Out, Ingested: in, Inventory: inv, Catalogue: catalogue, Rules: rules, NowNS: time.Now().UnixNano(),
-		Say: func(format string, args ...any) { a.say("iopathy: "+format, args...) }})
+		Say: say, Judged: func(dir, date string, d *local.Diagnosed) error { return desk.Judged(job, dir, date, d) }})
 	if err != nil {
+		return err
+	}
+	if err := desk.Send(ctx); err != nil {
 		return err
 	}
 	if err := a.tellNight(done, in); err != nil {

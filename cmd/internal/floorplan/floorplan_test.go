@@ -37,6 +37,7 @@ var rooms = map[string][]string{
 	"configs":                {"ingest", "features", "reduce", "cluster", "heatmap", "reports"},
 	"cmd/iopathy":            {"*"},
 	"cmd/internal/generate":  {"ingest"},
+	"cmd/internal/alerts":    {"*"},
 	"cmd/internal/local":     {"*"},
 	"cmd/internal/nights":    {"*"},
 	"cmd/internal/score":     {},

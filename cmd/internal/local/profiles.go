@@ -67,3 +67,17 @@ func readProfiles(path string, wanted func(features.Key) bool, all map[features.
 		}
 	}
 }
+
+// Regions gives the reads of devices by regions of their addresses, over the
+// days that the job speaks of. A device without a profile has none.
+func (j *Job) Regions(wanted func(features.Key) bool) (map[features.Key][]features.RegionSums, error) {
+	profiles, err := j.profiles(wanted)
+	if err != nil {
+		return nil, err
+	}
+	all := map[features.Key][]features.RegionSums{}
+	for k, p := range profiles {
+		all[k] = p.Regions()
+	}
+	return all, nil
+}

@@ -116,7 +116,7 @@ func (j *Job) settings() string {
 		usual[v.Key] = v.Value
 	}
 	for _, v := range j.Config.Values() {
-		if !slices.Contains(unsaid, v.Key) && (slices.Contains(always, v.Key) || !reflect.DeepEqual(v.Value, usual[v.Key])) {
+		if !slices.Contains(unsaid, v.Key) && !strings.HasPrefix(v.Key, "alert.") && !strings.HasPrefix(v.Key, "actuator.") && (slices.Contains(always, v.Key) || !reflect.DeepEqual(v.Value, usual[v.Key])) {
 			fmt.Fprintf(&b, "%s: %v\n", v.Key, v.Value)
 		}
 	}

@@ -13,6 +13,9 @@ import (
 // nightsFolder holds a folder for each date below the output directory.
 const nightsFolder = "nights"
 
+// ActionsFile holds, beside the report of a date, what an actuator is told.
+const ActionsFile = "actions.jsonl"
+
 // Dir is where the report of a date stands.
 func Dir(out, date string) string { return filepath.Join(out, nightsFolder, date) }
 
@@ -26,6 +29,10 @@ type Job struct {
 	Rules     *cluster.Rules
 	NowNS     int64                            // the clock: no day ahead of it counts as the newest
 	Say       func(format string, args ...any) // words for people
+
+	// Judged is told of a date before its labels are stored: with those the date is
+	// done, and what Judged keeps must outlive a kill. dir is that of its report. May be nil.
+	Judged func(dir, date string, d *local.Diagnosed) error
 }
 
 // Night is one date that was judged and reported.
@@ -128,6 +135,11 @@ func (n *Job) judge(ctx context.Context, date string) (*Night, error) {
 	}
 	if err := writeSums(Dir(n.Out, date), sumsOf(date, d)); err != nil {
 		return nil, err
+	}
+	if n.Judged != nil {
+		if err := n.Judged(Dir(n.Out, date), date, d); err != nil {
+			return nil, err
+		}
 	}
 	if err := n.Local.StoreLabels(d); err != nil {
 		return nil, err

@@ -180,7 +180,7 @@ func (n *Job) pruneReports(from string, r *Result) error {
 		if date >= from || date < undated {
 			continue
 		}
-		for _, name := range append([]string{sumsFile}, local.OutputFiles...) {
+		for _, name := range append([]string{sumsFile, ActionsFile}, local.OutputFiles...) {
 			if err := os.Remove(filepath.Join(Dir(n.Out, date), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("retention: %w", err)
 			}
