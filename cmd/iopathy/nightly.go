@@ -27,6 +27,7 @@ const grace = time.Minute
 // nightly reads what is new in the sources, makes the windows that it concerns,
 // and reports their dates.
 func (a *app) nightly(ctx context.Context, args []string) error {
+	began := time.Now()
 	sources, err := a.sources(args)
 	if err != nil {
 		return err
@@ -78,6 +79,9 @@ func (a *app) nightly(ctx context.Context, args []string) error {
 		return err
 	}
 	if err := desk.Send(ctx); err != nil {
+		return err
+	}
+	if err := desk.WriteMetrics(alerts.Figures{Version: version().Version, Account: in.Account, Duration: time.Since(began), Now: time.Now()}); err != nil {
 		return err
 	}
 	if err := a.tellNight(done, in); err != nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +34,54 @@ type sums struct {
 	Devices int         `json:"devices"`
 	Worst   float64     `json:"worst_severity"`
 	Sick    []sickInAll `json:"sick"` // devices, by host and name
+
+	Episodes map[string]Told `json:"episodes"` // by pathology
+	Coverage *float64        `json:"coverage"` // share of the requests that were seen, mean of the windows; nil: not known
+	Shift    float64         `json:"drift_shift"`
+	Far      float64         `json:"drift_far"`
+}
+
+// Told is the episodes of a pathology.
+type Told struct {
+	Number int     `json:"number"`
+	Worst  float64 `json:"worst_severity"`
+}
+
+// Sums is what the figures of the newest date need of it.
+type Sums struct {
+	Date        string
+	Devices     int
+	Windows     int
+	SickDevices map[string]int     // by pathology; a device may have several
+	SickSeconds map[string]float64 // of devices, by pathology
+	Episodes    map[string]Told
+	Worst       float64 // of all windows
+	Coverage    *float64
+	Shift, Far  float64 // the drift
+}
+
+// Newest are the sums of the newest date of the reports in out that is not ahead
+// of the clock; nil if there is none.
+func Newest(out string, nowNS int64) (*Sums, error) {
+	n := &Job{Out: out, Say: func(string, ...any) {}}
+	all, err := n.readSums()
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(s sums) bool { return s.Date > lake.Date(nowNS) })
+	if len(all) == 0 {
+		return nil, nil
+	}
+	s := &all[len(all)-1]
+	x := &Sums{Date: s.Date, Devices: s.Devices, Windows: s.Windows, SickDevices: map[string]int{}, SickSeconds: map[string]float64{},
+		Episodes: s.Episodes, Worst: s.Worst, Coverage: s.Coverage, Shift: s.Shift, Far: s.Far}
+	for _, d := range s.Sick {
+		for p, seconds := range d.Seconds {
+			x.SickDevices[p]++
+			x.SickSeconds[p] += seconds
+		}
+	}
+	return x, nil
 }
 
 // sickInAll is how long a device was sick.
@@ -44,7 +93,7 @@ type sickInAll struct {
 
 // sumsOf adds up a night.
 func sumsOf(date string, d *local.Diagnosed) sums {
-	s := sums{Date: date, Windows: len(d.Windows), Sick: []sickInAll{}}
+	s := sums{Date: date, Windows: len(d.Windows), Sick: []sickInAll{}, Episodes: map[string]Told{}, Shift: d.Drift.Shift, Far: d.Drift.Far}
 	devices := map[features.Key]map[string]float64{}
 	for i := range d.Result.Diagnoses {
 		g := &d.Result.Diagnoses[i]
@@ -59,6 +108,20 @@ func sumsOf(date string, d *local.Diagnosed) sums {
 		}
 		devices[g.Key][g.Pathology] += float64(g.EndNS-g.StartNS) / 1e9
 		s.Worst = max(s.Worst, g.Severity)
+	}
+	for _, e := range d.Result.Episodes {
+		t := s.Episodes[e.Pathology]
+		s.Episodes[e.Pathology] = Told{t.Number + 1, max(t.Worst, e.Severity)}
+	}
+	seen, known := 0.0, 0
+	for i := range d.Windows {
+		if c := d.Windows[i].Coverage; !math.IsNaN(c) {
+			seen, known = seen+c, known+1
+		}
+	}
+	if known > 0 {
+		seen /= float64(known)
+		s.Coverage = &seen
 	}
 	s.Devices = len(devices)
 	for k, seconds := range devices {
