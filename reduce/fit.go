@@ -210,19 +210,24 @@ func (m *Model) normal(w *features.Window, d Device, past *recall) Normal {
 	return n
 }
 
-// standardise fills Z from Vector. Z is rounded to 2^-20, so that sums of its
-// products are exact.
+// standardise fills Z from Vector.
 func (m *Model) standardise(p *Point) {
-	if p.Window.Idle {
-		return
+	if !p.Window.Idle {
+		p.Z = m.Standardise(&p.Vector, p.Window.Missing.Has)
 	}
+}
+
+// Standardise gives the z of a Point's vector; a feature that is not known is
+// 0, as healthy. It is rounded to 2^-20, so that sums of its products are exact.
+func (m *Model) Standardise(vector *features.Vector, known func(feature int) bool) (z features.Vector) {
 	for f := range features.N {
-		if !p.Window.Missing.Has(f) {
+		if !known(f) {
 			continue
 		}
-		z := clamp((p.Vector[f]-m.Centre[f])/m.Scale[f], -m.Clip, m.Clip)
-		p.Z[f] = math.Round(z*unit) / unit
+		v := clamp((vector[f]-m.Centre[f])/m.Scale[f], -m.Clip, m.Clip)
+		z[f] = math.Round(v*unit) / unit
 	}
+	return z
 }
 
 // rotate fills Y from Z.

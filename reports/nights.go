@@ -249,10 +249,7 @@ type WindowDetail struct {
 }
 
 // TwinRow is a past window like another.
-type TwinRow struct {
-	cluster.Diagnosis
-	Distance float64
-}
+type TwinRow = cluster.Twin
 
 type windowView struct {
 	Style                                       template.CSS

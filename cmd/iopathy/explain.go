@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,22 +23,39 @@ func (a *app) explainCmd() *cobra.Command {
 12 features against healthy, the device's own healthy windows and its group's;
 the score of each pathology and whether it passes its gate; which rules of the
 catalogue hold; which cause the window votes for; and the smallest change of one
-feature that would change the label. TIME is 2006-01-02T15:04:05Z,
-"2006-01-02 15:04:05" (UTC), nanoseconds since 1970, or +12.3s from the device's
-first window (from second 0 where the recording's own clock is relative).`,
+feature that would change the label. TIME is a time as people write it:
+2006-01-02T15:04:05Z, "2006-01-02 15:04:05" (in ingest.zone), "yesterday 02:00",
+nanoseconds since 1970, or +12.3s from the device's first window (from second 0
+where the recording's own clock is relative).`,
 		Example: "  iopathy explain h07/sdc \"2026-11-29 02:13:00\" --lake report/lake\n  iopathy explain h07/sdc +90s --lake report/lake --output json",
 		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := a.needLake(true)
+			if err != nil {
+				return err
+			}
+			inv, err := local.ReadInventory(a.config.Inventory)
+			if err != nil {
+				return failure{exitUsage, err}
+			}
 			_, rules, err := a.catalogue()
 			if err != nil {
 				return err
 			}
-			job, d, err := a.diagnosed(false)
+			zone, err := time.LoadLocation(a.config.Ingest.Zone)
+			if err != nil {
+				return usage("ingest.zone: %v", err)
+			}
+			job := a.job(dir)
+			place, err := job.Find(args[0], args[1], local.Times{Now: time.Now(), Zone: zone})
+			if err != nil {
+				return failure{exitUsage, err}
+			}
+			d, at, err := job.Around(place, inv, rules)
 			if err != nil {
 				return err
 			}
-			at, err := d.Find(args[0], args[1])
-			if err != nil {
-				return failure{exitUsage, err}
+			if at < 0 {
+				return failure{exitUsage, place.Gap()}
 			}
 			e, err := job.Explain(d, at, rules)
 			if err != nil {
@@ -51,15 +69,19 @@ first window (from second 0 where the recording's own clock is relative).`,
 			if err != nil {
 				return err
 			}
+			twins, err := job.Twins(&e.Point)
+			if err != nil {
+				return err
+			}
 			if a.json() {
-				o := explained(&e)
+				o := explained(&e, twins)
 				o["analyses"] = reports.AnalysisObjects(asked)
 				o["slowest"] = slowObjects(slow)
 				ladder, pressure := e.Ladder()
 				o["ladder"] = reports.StageObjects(ladder, pressure)
 				return a.print(o)
 			}
-			if err := writeExplained(a.stdout, &e); err != nil {
+			if err := writeExplained(a.stdout, &e, twins); err != nil {
 				return err
 			}
 			if err := writeSlowest(a.stdout, slow); err != nil {
@@ -87,14 +109,14 @@ func said(d *cluster.Diagnosis) saidOf {
 	return saidOf{d.StartNS, d.EndNS, string(d.Verdict), d.Pathology, d.ClassID, d.Severity, d.Confidence, d.Margin, d.RootCause}
 }
 
-func explained(e *local.Explained) map[string]any {
+func explained(e *local.Explained, past []cluster.Twin) map[string]any {
 	var near []saidOf
 	for i := range e.Neighbours {
 		near = append(near, said(&e.Neighbours[i]))
 	}
 	twins := []map[string]any{}
-	for i := range e.Twins {
-		t := &e.Twins[i]
+	for i := range past {
+		t := &past[i]
 		twins = append(twins, map[string]any{"host": t.Host, "device": t.Device, "distance": t.Distance, "said": said(&t.Diagnosis)})
 	}
 	n := e.Point.Normal
@@ -119,7 +141,7 @@ func words(d *cluster.Diagnosis) string {
 	return string(d.Verdict)
 }
 
-func writeExplained(out io.Writer, e *local.Explained) error {
+func writeExplained(out io.Writer, e *local.Explained, twins []cluster.Twin) error {
 	p, d := &e.Point, &e.Diagnosis
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "%s/%s from %s to %s: %s", local.Printable(p.Window.Host), local.Printable(p.Window.Device), local.Stamp(d.StartNS), local.Stamp(d.EndNS), words(d))
@@ -148,7 +170,7 @@ func writeExplained(out io.Writer, e *local.Explained) error {
 		writeEvidence(w, e)
 		writeCauses(w, e)
 		writeFlips(w, e)
-		writeTwins(w, e)
+		writeTwins(w, twins)
 	}
 	return w.Flush()
 }
@@ -365,13 +387,13 @@ func writeSlowest(w io.Writer, slow []reports.SlowLine) error {
 }
 
 // writeTwins lists the past windows most like this one.
-func writeTwins(w io.Writer, e *local.Explained) {
+func writeTwins(w io.Writer, twins []cluster.Twin) {
 	fmt.Fprint(w, "\nPast windows most like it (0 the same, 1 nothing in common):\n")
-	if len(e.Twins) == 0 {
+	if len(twins) == 0 {
 		fmt.Fprint(w, "  the lake holds none\n")
 	}
-	for i := range e.Twins {
-		t := &e.Twins[i]
+	for i := range twins {
+		t := &twins[i]
 		cause := ""
 		if t.RootCause != "" {
 			cause = ", " + t.RootCause

@@ -1,11 +1,19 @@
 package local
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cluster/analysis"
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/ingest/lake"
 	"github.com/iopathy/iopathy/reduce"
 )
 
@@ -15,7 +23,6 @@ type Explained struct {
 	Diagnosis  cluster.Diagnosis
 	Why        cluster.Explanation
 	Neighbours []cluster.Diagnosis // of the device, in time, the window among them
-	Twins      []TwinWindow        // past windows most like it
 }
 
 // Ladder is what the window's requests spent in each stage, and the pressure
@@ -27,24 +34,6 @@ func (e *Explained) Ladder() (l *analysis.Ladder, pressure string) {
 		pressure = analysis.PressureOf(e.Diagnosis.Pathology, e.Diagnosis.Causes)
 	}
 	return l, pressure
-}
-
-// TwinWindow is a past window that resembles another, and what was said of it.
-type TwinWindow struct {
-	cluster.Diagnosis
-	Distance float64
-}
-
-// twinsShown is how many twins are looked for.
-const twinsShown = 10
-
-// twins gives the past windows most like one, with their labels.
-func (d *Diagnosed) twins(at int) []TwinWindow {
-	var out []TwinWindow
-	for _, t := range cluster.Twins(d.Points, d.Result.Diagnoses, at, twinsShown) {
-		out = append(out, TwinWindow{d.Result.Diagnoses[t.At], t.Distance})
-	}
-	return out
 }
 
 // neighbours is how many windows before and after a window are shown.
@@ -84,7 +73,6 @@ func (j *Job) Explain(d *Diagnosed, at int, rules *cluster.Rules) (Explained, er
 		last++
 	}
 	e.Neighbours = d.Result.Diagnoses[first : last+1]
-	e.Twins = d.twins(at)
 	past, err := j.nightsBefore(&e.Point)
 	if err != nil {
 		return e, err
@@ -95,41 +83,117 @@ func (j *Job) Explain(d *Diagnosed, at int, rules *cluster.Rules) (Explained, er
 	return e, nil
 }
 
-// Find gives the window of a device, HOST/DEVICE, that holds a moment. The
-// errors say what there is instead.
-func (d *Diagnosed) Find(device, moment string) (int, error) {
-	first, last := -1, -1
-	var others []string
-	for i := range d.Windows {
-		w := &d.Windows[i]
-		name := w.Host + "/" + w.Device
-		if name == device {
-			if first < 0 {
-				first = i
-			}
-			last = i
-			continue
-		}
-		if i == 0 || d.Windows[i-1].Key != w.Key {
-			others = append(others, name)
-		}
-	}
-	if first < 0 {
-		more := ""
-		if len(others) > 5 {
-			others, more = others[:5], fmt.Sprintf(" and %d more", len(others)-5)
-		}
-		return 0, fmt.Errorf("the lake holds no windows of %s; it has %s%s", Printable(device), Printable(strings.Join(others, ", ")), more)
-	}
-	t, err := Times{FirstNS: d.Windows[first].StartNS, LastNS: d.Windows[last].EndNS}.Moment(moment)
+// peersNS is how far around a window those of other hosts are read: its peers
+// at the time.
+const peersNS = int64(10 * time.Minute)
+
+// Place is a moment of a device.
+type Place struct {
+	features.Key
+	NS          int64
+	first, last int64 // of the device's windows
+}
+
+// Gap says that no window holds the moment, and what there is instead.
+func (p *Place) Gap() error {
+	return fmt.Errorf("no window of %s/%s holds %s: its windows go from %s to %s, maybe with gaps", Printable(p.Host), Printable(p.Device), Stamp(p.NS), Stamp(p.first), Stamp(p.last))
+}
+
+// Find finds a device of the lake, HOST/DEVICE, and a moment of it. The errors
+// say what there is instead.
+func (j *Job) Find(device, moment string, times Times) (Place, error) {
+	manifests, err := lake.Manifests(j.Lake)
 	if err != nil {
-		return 0, err
+		return Place{}, err
 	}
-	for i := first; i <= last; i++ {
-		if w := &d.Windows[i]; w.StartNS <= t && t < w.EndNS {
-			return i, nil
+	p, err := j.courseOf(manifests, device)
+	if err != nil {
+		return p, err
+	}
+	times.FirstNS, times.LastNS = p.first, p.last
+	if p.NS, err = times.Moment(moment); err != nil {
+		return p, err
+	}
+	if p.NS < p.first || p.NS >= p.last {
+		return p, p.Gap()
+	}
+	return p, nil
+}
+
+// Around reads the windows of a day before and after a moment of a device, of
+// its host, and those of other hosts at about the same time; it labels them and
+// gives the place of the window that holds the moment, -1 if there is none.
+func (j *Job) Around(p Place, inv reduce.Inventory, rules *cluster.Rules) (*Diagnosed, int, error) {
+	manifests, err := lake.Manifests(j.Lake)
+	if err != nil {
+		return nil, 0, err
+	}
+	windows, err := j.windowsOf(manifests, p.NS-dayNS, p.NS+dayNS, literal(p.Host))
+	if err != nil {
+		return nil, 0, err
+	}
+	peers, err := j.windowsOf(manifests, p.NS-peersNS, p.NS+peersNS, "")
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range peers {
+		if peers[i].Host != p.Host {
+			windows = append(windows, peers[i])
 		}
 	}
-	return 0, fmt.Errorf("no window of %s holds %s: its windows go from %s to %s, maybe with gaps",
-		Printable(device), Stamp(t), Stamp(d.Windows[first].StartNS), Stamp(d.Windows[last].EndNS))
+	sortWindows(windows)
+	at := slices.IndexFunc(windows, func(w features.Window) bool { return w.Key == p.Key && w.StartNS <= p.NS && p.NS < w.EndNS })
+	if at < 0 {
+		return nil, at, nil
+	}
+	d, err := j.Relabel(windows, inv, rules)
+	return d, at, err
+}
+
+// courseOf finds a device by its name and host, and when its first window
+// begins and its last one ends.
+func (j *Job) courseOf(manifests []lake.Manifest, device string) (Place, error) {
+	c := Place{first: math.MaxInt64, last: math.MinInt64}
+	others := map[string]bool{}
+	for _, p := range windowParts(manifests, math.MinInt64+2*dayNS, math.MaxInt64) {
+		t, err := openTable(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), []string{"host", "device", "window_start_ns", "window_end_ns"})
+		if err != nil {
+			return c, err
+		}
+		for {
+			n, err := t.next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			hosts, devices, start, end := t.text("host"), t.text("device"), t.numbers("window_start_ns"), t.numbers("window_end_ns")
+			if err == nil && (len(hosts) != n || len(devices) != n || len(start) != n || len(end) != n) {
+				err = fmt.Errorf("%s: it lacks columns of windows", p.Path)
+			}
+			if err != nil {
+				t.close()
+				return c, err
+			}
+			for i := range n {
+				switch {
+				case len(hosts[i])+1+len(devices[i]) == len(device) && strings.HasPrefix(device, hosts[i]) && strings.HasSuffix(device, "/"+devices[i]):
+					c.Key = features.Key{Host: hosts[i], Device: devices[i]}
+					c.first, c.last = min(c.first, start[i]), max(c.last, end[i])
+				case c.first > c.last && (i == 0 || devices[i] != devices[i-1] || hosts[i] != hosts[i-1]):
+					others[hosts[i]+"/"+devices[i]] = true
+				}
+			}
+		}
+		t.close()
+	}
+	if c.first <= c.last {
+		return c, nil
+	}
+	names, more := sortedKeys(others), ""
+	if len(names) == 0 {
+		return c, errors.New("the lake holds no windows yet: run iopathy features first")
+	}
+	if len(names) > 5 {
+		names, more = names[:5], fmt.Sprintf(" and %d more", len(names)-5)
+	}
+	return c, fmt.Errorf("the lake holds no windows of %s; it has %s%s", Printable(device), Printable(strings.Join(names, ", ")), more)
 }

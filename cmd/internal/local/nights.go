@@ -155,61 +155,14 @@ func (j *Job) labelled(fromNS, toNS int64, host string, inv reduce.Inventory, ru
 	return j.Relabel(windows, inv, rules)
 }
 
-// twinDays is how far back twins of a window are looked for, and mostTwins how
-// many windows are looked at, the latest first.
-const (
-	twinDays  = 30
-	mostTwins = 200_000
-)
-
-// past reads windows of the days before a moment, with those of its own day:
-// whole days, the latest first, as long as they are not too many, and of a day
-// that is too much by itself the part before the moment.
-func (j *Job) past(ns int64, most int64) ([]features.Window, error) {
-	manifests, err := lake.Manifests(j.Lake)
-	if err != nil {
-		return nil, err
-	}
-	rows := map[string]int64{}
-	for _, p := range lake.Parts(manifests, lake.Windows) {
-		if name, ok := dated(p, ns-twinDays*dayNS, ns); ok {
-			rows[name.Date] += p.Rows
-		}
-	}
-	dates := sortedKeys(rows)
-	from, sum := ns, int64(0)
-	for i := len(dates) - 1; i >= 0; i-- {
-		day, err := time.Parse(time.DateOnly, dates[i])
-		if err != nil {
-			return nil, err
-		}
-		start, of := day.UnixNano(), rows[dates[i]]
-		if sum+of > most {
-			if i == len(dates)-1 {
-				from = max(start, ns-int64(float64(dayNS)*float64(most)/float64(of)))
-			}
-			break
-		}
-		sum, from = sum+of, min(from, start)
-	}
-	return j.windowsOf(manifests, from, ns+1, "")
-}
-
 // WindowDetail gathers the page of the window of a device that holds a moment:
 // what is said of it, its events, past windows like it.
 func (j *Job) WindowDetail(ctx context.Context, k features.Key, ns int64, inv reduce.Inventory, catalogue cluster.Catalogue, rules *cluster.Rules, most int) (*reports.WindowDetail, error) {
-	windows, err := j.past(ns, mostTwins)
+	d, err := j.labelled(ns-dayNS, ns+dayNS, literal(k.Host), inv, rules)
 	if err != nil {
 		return nil, err
-	}
-	if len(windows) == 0 {
-		return nil, ErrNoWindow
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	d, err := j.Relabel(windows, inv, rules)
-	if err != nil {
 		return nil, err
 	}
 	at := slices.IndexFunc(d.Windows, func(w features.Window) bool { return w.Key == k && w.StartNS <= ns && ns < w.EndNS })
@@ -222,8 +175,8 @@ func (j *Job) WindowDetail(ctx context.Context, k features.Key, ns int64, inv re
 		detail.Before = reports.WindowLink(k.Host, k.Device, d.Windows[at-1].StartNS)
 	}
 	detail.After = reports.WindowLink(k.Host, k.Device, w.EndNS)
-	for _, t := range d.twins(at) {
-		detail.Twins = append(detail.Twins, reports.TwinRow{Diagnosis: t.Diagnosis, Distance: t.Distance})
+	if detail.Twins, err = j.Twins(&d.Points[at]); err != nil {
+		return nil, err
 	}
 	detail.Events, detail.More, err = j.eventsOf(w, most)
 	return detail, err

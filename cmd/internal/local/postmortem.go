@@ -88,7 +88,7 @@ func (j *Job) Postmortem(ctx context.Context, inc Incident, inv reduce.Inventory
 		pm.Devices = append(pm.Devices, *one)
 		j.progress("postmortem", int64(i+1), int64(len(chosen)))
 	}
-	return pm, j.findTwins(pm, inv, rules)
+	return pm, j.findTwins(pm, d)
 }
 
 // within cuts a span that goes far beyond the lake's data on either side: else

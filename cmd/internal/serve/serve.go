@@ -213,7 +213,11 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		<-ctx.Done()
 		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 		defer cancel()
-		done <- srv.Shutdown(wait)
+		err := srv.Shutdown(wait)
+		if errors.Is(err, context.DeadlineExceeded) { // a browser keeps a connection that it hasn't used yet
+			err = srv.Close()
+		}
+		done <- err
 	}()
 	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)

@@ -19,9 +19,14 @@ import (
 	_ "github.com/iopathy/iopathy/ingest/formats" // the formats that are read
 )
 
-// lakeOf makes a lake of a table of events: a disk of 10 ms reads that stops
-// for 4 s.
+// lakeOf makes a lake of a table of events: a disk, h1/sdb, of 10 ms reads that
+// stops for 4 s, beside another.
 func lakeOf(t *testing.T) serve.Lake {
+	t.Helper()
+	return lakeNamed(t, "h1", "sdb")
+}
+
+func lakeNamed(t *testing.T, host, sick string) serve.Lake {
 	t.Helper()
 	dir := t.TempDir()
 	var b strings.Builder
@@ -34,11 +39,11 @@ func lakeOf(t *testing.T) serve.Lake {
 	const start = int64(1700000000000000000)
 	for i := int64(0); i < 2400; i++ {
 		ns := start + i*50e6
-		line("h1", "sda", ns+10e6, 10e6)
+		line(host, "sda", ns+10e6, 10e6)
 		if at := i * 50; at >= 60_000 && at < 64_000 {
-			line("h1", "sdb", start+64_010e6+i, 64_010e6-at*1e6)
+			line(host, sick, start+64_010e6+i, 64_010e6-at*1e6)
 		} else {
-			line("h1", "sdb", ns+10e6, 10e6)
+			line(host, sick, ns+10e6, 10e6)
 		}
 	}
 	log := filepath.Join(dir, "events.csv")
