@@ -1,22 +1,38 @@
 package generate
 
 import (
+	"cmp"
 	"io"
-	"strconv"
 
 	"github.com/iopathy/iopathy/ingest"
 )
 
 // Format writes the requests of one device as a tool would have.
 type Format struct {
-	Name   string // of the ingest format
-	Ext    string // of a log's name
-	Parts  int    // files of a log; 0: one. More than one are told apart by their number behind Ext
-	Staged bool   // its lines are stages, in the order of time
-	Flat   bool   // logs are runs/RUN.Ext, whatever their host
-	Clock  bool   // stamps count from startNS, which a clock file beside the log tells
-	Device func(v *Disk) string
-	Open   func(v *Disk, out []*Output) Log // one Output a part
+	Name     string // as --format has it
+	Ingest   string // the format that reads it; empty: Name
+	Ext      string // of a log's name, with what stands before it
+	Parts    int    // files of a log; 0: one. They are told apart by their number behind Ext
+	Staged   bool   // its lines are stages, in the order of time
+	At       Stage  // else its lines come at this one, Queued or Completed
+	Flat     bool   // logs are runs/RUN.Ext, whatever their host
+	Clock    bool   // stamps count from startNS, which a clock file beside the log tells
+	Settings string // iopathy.yaml, without which the log can't be read
+	Host     func(v *Disk) string
+	Device   func(v *Disk) string
+	Open     func(v *Disk, out []*Output) Log // one Output a part
+}
+
+// reader is the name of the ingest format that reads it.
+func (f *Format) reader() string { return cmp.Or(f.Ingest, f.Name) }
+
+// key is what ingest calls a device that this format's logs tell of.
+func (f *Format) key(v *Disk) (host, device string) {
+	host = v.Host
+	if f.Host != nil {
+		host = f.Host(v)
+	}
+	return host, f.Device(v)
 }
 
 // Log is a Sink that is told its end.
@@ -27,7 +43,11 @@ type Log interface {
 
 // Formats are all that can be written, by name.
 func Formats() []Format {
-	return []Format{blkparseFormat, eventCSVFormat, msrFormat}
+	return []Format{
+		alibabaFormat, biosnoopFormat, biosnoopBCCFormat, biosnoopBTFormat, blkparseFormat, blktraceFormat, cloudPhysicsFormat, cydoniaFormat,
+		darshanFormat, dftracerFormat, eventCSVFormat, fioLogFormat, fiuFormat, fsslowerFormat, ftraceFormat, mappedCSVFormat, mappedJSONFormat,
+		mqsimFormat, msrFormat, perfScriptFormat, perfTraceFormat, spcFormat, straceFormat, systorFormat, tencentFormat, traceCmdFormat, vscsiFormat,
+	}
 }
 
 // formatNamed finds a format.
@@ -72,49 +92,6 @@ func (o *Output) flush() {
 }
 
 const sector = 512
-
-// padded appends v after blanks, in width columns or more.
-func padded(b []byte, v int64, width int) []byte {
-	n := 1
-	for p := int64(10); n < width && v >= p; p *= 10 {
-		n++
-	}
-	for ; n < width; n++ {
-		b = append(b, ' ')
-	}
-	return strconv.AppendInt(b, v, 10)
-}
-
-// text appends s after blanks, in width columns or more.
-func text(b []byte, s string, width int) []byte {
-	for n := len(s); n < width; n++ {
-		b = append(b, ' ')
-	}
-	return append(b, s...)
-}
-
-// fraction appends the lowest digits of v, with zeros in front.
-func fraction(b []byte, v int64, digits int) []byte {
-	n := len(b) + digits
-	for range digits {
-		b = append(b, '0')
-	}
-	for i := n - 1; v > 0 && i >= n-digits; i-- {
-		b[i] = byte('0' + v%10)
-		v /= 10
-	}
-	return b
-}
-
-// seconds appends ns as seconds with 9, 6, ... digits behind the point.
-func seconds(b []byte, ns int64, digits int) []byte {
-	b = strconv.AppendInt(b, ns/1e9, 10)
-	part := ns % 1e9
-	for i := digits; i < 9; i++ {
-		part /= 10
-	}
-	return fraction(append(b, '.'), part, digits)
-}
 
 // rwbs is what tracepoints tell of an operation and its flags.
 var rwbs = func() (words [5][32]string) {
@@ -161,3 +138,16 @@ func (r *Request) doneCPU() uint8 {
 // theName is the device's name, for formats that tell it, or whose numbers a
 // table of partitions beside the log explains.
 func theName(v *Disk) string { return v.Name }
+
+// alone is a host of its own for each device, for formats that tell no device
+// apart from another.
+func alone(v *Disk) string { return v.Host + "-" + v.Name }
+
+// thread is a task of its own for what can wait for one request at a time: the
+// n-th of the program's.
+func (r *Request) thread() int64 {
+	if r.Op == ingest.OpFlush {
+		return 99999
+	}
+	return 100000 + int64(r.load)<<12 + int64(r.slot)
+}

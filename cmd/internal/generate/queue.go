@@ -35,7 +35,8 @@ type queue struct {
 	served   []int64 // who waits for the one in flight
 
 	sink   Sink
-	staged bool // the sink wants each stage in the order of time, else only that of its kind
+	staged bool  // the sink wants each stage in the order of time,
+	at     Stage // else only this, Queued or Completed
 	soon   []stamp
 	fault  [2]int64
 	held   int64 // when the last request was done that came during the fault
@@ -60,8 +61,8 @@ const (
 // flushStep is the step of a flood's flush.
 const flushStep = 200
 
-func newQueue(dev device, d *draws, loads []Load, fromNS, toNS int64, sink Sink, staged bool) *queue {
-	q := &queue{dev: dev, draw: d, loads: loads, sink: sink, staged: staged}
+func newQueue(dev device, d *draws, loads []Load, fromNS, toNS int64, sink Sink, staged bool, at Stage) *queue {
+	q := &queue{dev: dev, draw: d, loads: loads, sink: sink, staged: staged, at: at}
 	for i := range loads {
 		l := &loads[i]
 		l.begin(d)
@@ -181,7 +182,7 @@ func (q *queue) ask(now int64, load, step, slot int) {
 			q.later(r.At[Inserted], i, Inserted)
 		}
 		q.show(now)
-	} else {
+	} else if q.at == Queued {
 		q.sink.Stage(Queued, r)
 	}
 	if q.tagged >= q.dev.Tags {
@@ -204,7 +205,7 @@ func (q *queue) flush(now int64) {
 		r.At[s] = now
 	}
 	q.depth++
-	if !q.staged {
+	if !q.staged && q.at == Queued {
 		q.sink.Stage(Queued, r)
 	}
 	q.tagged++
@@ -278,7 +279,7 @@ func (q *queue) done(now int64, i int32) {
 	if q.staged {
 		q.later(now, i, Completed)
 		q.show(now)
-	} else {
+	} else if q.at == Completed {
 		q.sink.Stage(Completed, r)
 	}
 	load, step, slot, flush := int(r.load), int(r.step), int(r.slot), r.Op == ingest.OpFlush

@@ -6,13 +6,17 @@ import (
 )
 
 // draws is the source of numbers of one device.
-type draws struct{ pcg rand.PCG }
+type draws struct {
+	pcg  rand.PCG
+	rand *rand.Rand // over pcg
+}
 
 // newDraws makes the source of a device: seed says which fleet, stream which of
 // its devices.
 func newDraws(seed, stream uint64) *draws {
 	d := new(draws)
 	d.pcg.Seed(seed, stream*0x9e3779b97f4a7c15+1)
+	d.rand = rand.New(&d.pcg)
 	return d
 }
 
@@ -34,7 +38,7 @@ func (d *draws) logBetween(lo, hi float64) float64 {
 func (d *draws) chance(p float64) bool { return d.unit() < p }
 
 // wait is exponential with this mean: the gap of a Poisson process.
-func (d *draws) wait(mean float64) float64 { return -math.Log(1-d.unit()) * mean }
+func (d *draws) wait(mean float64) float64 { return d.rand.ExpFloat64() * mean }
 
 func pick[T any](d *draws, of ...T) T { return of[d.below(len(of))] }
 

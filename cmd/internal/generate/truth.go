@@ -40,9 +40,9 @@ type loadNotes struct {
 // host and device, by which evaluate takes it for a plain table of faults.
 var truthHead = []string{"run", "label_id", "label", "device_profile", "parameters", "fault_start_ns", "fault_end_ns", "host", "device"}
 
-// truthRow is the line of a disk whose logs are written; device is what its
-// format calls it.
-func truthRow(v *Disk, device string) ([]string, error) {
+// truthRow is the line of a disk whose logs are written; host and device are
+// what its format calls it.
+func truthRow(v *Disk, host, device string) ([]string, error) {
 	p := parameters{
 		Device: lawNotes{v.Law.Model, v.Law.Bytes, v.Law.Channels, v.Law.Tags, v.Law.ReadNS / 1e3, v.Law.WriteNS / 1e3, v.Law.Sigma, 1e3 / v.Law.LinkNSB, v.Law.FlushNS / 1e3},
 		Notes:  map[string]any{"kind": v.Kind},
@@ -60,7 +60,7 @@ func truthRow(v *Disk, device string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []string{v.Run, strconv.Itoa(labelOf(label)), label, v.Law.Profile, string(notes), from, to, v.Host, device}, nil
+	return []string{v.Run, strconv.Itoa(labelOf(label)), label, v.Law.Profile, string(notes), from, to, host, device}, nil
 }
 
 // writeTable writes rows as CSV.
@@ -77,10 +77,10 @@ func writeTable(w io.Writer, head []string, rows [][]string) error {
 // inventoryHead are the columns of inventory.csv.
 var inventoryHead = []string{"host", "device", "model", "rotational"}
 
-func inventoryRow(v *Disk, device string) []string {
+func inventoryRow(v *Disk, host, device string) []string {
 	spins := "0"
 	if v.Law.Rotates {
 		spins = "1"
 	}
-	return []string{v.Host, device, v.Law.Model, spins}
+	return []string{host, device, v.Law.Model, spins}
 }

@@ -43,7 +43,10 @@ func Write(ctx context.Context, dir string, o Options) (*Made, error) {
 	f, _ := formatNamed(o.Format) // NewFleet knows it
 	each := make([]made, o.Devices)
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(1, cmpWorkers(o.Workers)))
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	g.SetLimit(o.Workers)
 	for i := range each {
 		g.Go(func() error {
 			if err := ctx.Err(); err != nil {
@@ -81,19 +84,17 @@ func Write(ctx context.Context, dir string, o Options) (*Made, error) {
 			return nil, fmt.Errorf("generate: %w", err)
 		}
 	}
-	if !f.Flat {
+	if f.Settings != "" {
+		if err := os.WriteFile(filepath.Join(dir, "iopathy.yaml"), []byte(f.Settings), 0o644); err != nil {
+			return nil, fmt.Errorf("generate: %w", err)
+		}
+	}
+	if !f.Flat && f.Host == nil {
 		if err := writePartitions(dir, fleet); err != nil {
 			return nil, fmt.Errorf("generate: %w", err)
 		}
 	}
 	return all, nil
-}
-
-func cmpWorkers(n int) int {
-	if n <= 0 {
-		return runtime.GOMAXPROCS(0)
-	}
-	return n
 }
 
 func names() (all []string) {
@@ -106,16 +107,14 @@ func names() (all []string) {
 
 // folder is where the logs of a host are: a format that tells no host has it
 // from the name.
-func folder(runs string, v *Disk) string { return filepath.Join(runs, "host="+v.Host) }
+func folder(runs, host string) string { return filepath.Join(runs, "host="+host) }
 
 // writeDisk lets a device play into its files.
 func writeDisk(runs string, v *Disk, f Format, compress bool) (m made, err error) {
-	name := filepath.Join(folder(runs, v), v.Name)
+	host, device := f.key(v)
+	name := filepath.Join(folder(runs, host), v.Name+f.Ext)
 	if f.Flat {
-		name = filepath.Join(runs, v.Run)
-	}
-	if f.Ext != "" {
-		name += "." + f.Ext
+		name = filepath.Join(runs, v.Run+f.Ext)
 	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return m, err
@@ -154,7 +153,7 @@ func writeDisk(runs string, v *Disk, f Format, compress bool) (m made, err error
 		out = append(out, newOutput(to))
 	}
 	log := f.Open(v, out)
-	m.requests = v.play(log, f.Staged)
+	m.requests = v.play(log, f.Staged, f.At)
 	log.End()
 	for _, o := range out {
 		o.flush()
@@ -171,8 +170,8 @@ func writeDisk(runs string, v *Disk, f Format, compress bool) (m made, err error
 	if v.Fault != nil {
 		m.label = v.Fault.Label
 	}
-	m.inventory = inventoryRow(v, f.Device(v))
-	m.truth, err = truthRow(v, f.Device(v))
+	m.inventory = inventoryRow(v, host, device)
+	m.truth, err = truthRow(v, host, device)
 	return m, err
 }
 
@@ -192,7 +191,7 @@ func writePartitions(dir string, fleet *Fleet) error {
 		fmt.Fprintf(t, "%4d %8d %10d %s\n", v.Major, v.Minor, v.Law.Bytes>>10, v.Name)
 	}
 	for _, h := range hosts {
-		path := filepath.Join(folder(filepath.Join(dir, "runs"), &Disk{Host: h}), "partitions.txt")
+		path := filepath.Join(folder(filepath.Join(dir, "runs"), h), "partitions.txt")
 		if err := os.WriteFile(path, []byte(tables[h].String()), 0o644); err != nil {
 			return err
 		}

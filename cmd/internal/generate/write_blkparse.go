@@ -1,21 +1,19 @@
 package generate
 
 import (
-	"strconv"
-
 	"github.com/iopathy/iopathy/ingest"
 )
 
 // blkparseFormat is the text of blkparse(1): a line for each stage, with times
 // since the start.
 var blkparseFormat = Format{
-	Name: "blkparse", Ext: "blkparse.txt", Staged: true, Clock: true, Device: theName,
+	Name: "blkparse", Ext: ".blkparse.txt", Staged: true, Clock: true, Device: theName,
 	Open: func(v *Disk, out []*Output) Log {
 		l := &blkparseLog{out: out[0]}
 		l.head = padded(nil, int64(v.Major), 3)
 		l.head = append(l.head, ',')
 		from := len(l.head)
-		l.head = strconv.AppendInt(l.head, int64(v.Minor), 10)
+		l.head = decimal(l.head, int64(v.Minor))
 		for len(l.head)-from < 3 {
 			l.head = append(l.head, ' ')
 		}
@@ -61,9 +59,9 @@ func (l *blkparseLog) Stage(at Stage, r *Request) {
 		l.out.Written(b)
 		return
 	}
-	b = strconv.AppendInt(b, r.Offset/sector, 10)
+	b = decimal(b, r.Offset/sector)
 	b = append(b, " + "...)
-	b = strconv.AppendInt(b, r.Size/sector, 10)
+	b = decimal(b, r.Size/sector)
 	if at == Completed {
 		b = append(b, " [0]\n"...)
 	} else {

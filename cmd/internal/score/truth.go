@@ -119,15 +119,24 @@ func (p *parameters) cause(label string) Expectation {
 }
 
 // ReadFaults reads a plain truth: columns host, device, label, fault_start_ns,
-// fault_end_ns; others are ignored. A device may stand in several rows, one a
-// fault; label healthy, or no span, is no fault. The error names the line.
+// fault_end_ns, and parameters (JSON, as in a corpus) if there is such a column;
+// others are ignored. A device may stand in several rows, one a fault; label
+// healthy, or no span, is no fault. What parameters tell of causes and periods
+// counts for devices of one fault. The error names the line.
 func ReadFaults(r io.Reader) ([]Device, error) {
 	var devices []Device
 	at := map[Key]int{}
-	err := table(r, []string{"host", "device", "label", "fault_start_ns", "fault_end_ns"}, func(cell []string) error {
+	err := table(r, []string{"host", "device", "label", "fault_start_ns", "fault_end_ns", "?parameters"}, func(cell []string) error {
 		f, sick, err := fault(cell[2], cell[3], cell[4])
 		if err != nil {
 			return err
+		}
+		var p parameters
+		if sick && cell[5] != "" {
+			if err := json.Unmarshal([]byte(cell[5]), &p); err != nil {
+				return fmt.Errorf("parameters: %w", err)
+			}
+			f.Stalls = p.Stalls
 		}
 		k := Key{Host: cell[0], Device: cell[1]}
 		i, ok := at[k]
@@ -136,7 +145,15 @@ func ReadFaults(r io.Reader) ([]Device, error) {
 			at[k], devices = i, append(devices, Device{Key: k})
 		}
 		if sick {
-			devices[i].Faults = append(devices[i].Faults, f)
+			d := &devices[i]
+			d.Faults = append(d.Faults, f)
+			d.Cause, d.Period = Expectation{}, 0
+			if len(d.Faults) == 1 {
+				d.Cause = p.cause(f.Label)
+				if f.Label == burst {
+					d.Period = p.Notes.PeriodMS / 1000
+				}
+			}
 		}
 		return nil
 	})
@@ -247,7 +264,8 @@ func ReadLabels(r io.Reader, of func(Key) bool) (said []Said, windowNS int64, er
 	return said, windowNS, err
 }
 
-// table calls add with the named columns of each row of a CSV with a header.
+// table calls add with the named columns of each row of a CSV with a header. One
+// whose name begins with ? may be missing: its cells are empty then.
 func table(r io.Reader, names []string, add func(cell []string) error) error {
 	c := csv.NewReader(r)
 	c.ReuseRecord = true
@@ -260,7 +278,8 @@ func table(r io.Reader, names []string, add func(cell []string) error) error {
 	}
 	column := make([]int, len(names))
 	for i, n := range names {
-		if column[i] = slices.Index(head, n); column[i] < 0 {
+		n, optional := strings.CutPrefix(n, "?")
+		if column[i] = slices.Index(head, n); column[i] < 0 && !optional {
 			return fmt.Errorf("line 1: no column %s", n)
 		}
 	}
@@ -274,7 +293,9 @@ func table(r io.Reader, names []string, add func(cell []string) error) error {
 			return err // it names the line
 		}
 		for i, at := range column {
-			cell[i] = row[at]
+			if cell[i] = ""; at >= 0 {
+				cell[i] = row[at]
+			}
 		}
 		if err := add(cell); err != nil {
 			line, _ := c.FieldPos(0)
