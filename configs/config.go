@@ -61,12 +61,14 @@ type Drift struct {
 }
 
 // Retention is how long tables are kept, counted back from the end of the newest
-// data; 0 keeps them for ever.
+// data, and how many manifests and models; 0 keeps them for ever.
 type Retention struct {
 	Events  time.Duration `mapstructure:"events"`  // with samples and evidence
 	Ticks   time.Duration `mapstructure:"ticks"`   // and what is kept of devices' analyses
 	Labels  time.Duration `mapstructure:"labels"`  // and windows
 	Reports time.Duration `mapstructure:"reports"` // pages of nights
+	Runs    int           `mapstructure:"runs"`    // manifests that stand alone, with the rejected lines of their runs; 0 folds none
+	Models  int           `mapstructure:"models"`  // models that others have taken the place of; 0 keeps all
 }
 
 const day = 24 * time.Hour
@@ -80,7 +82,7 @@ func Default() Config {
 		Seed: 1, Output: "text", MaxRejects: 0.01, Scale: "group",
 		Refit:     7 * day,
 		Drift:     Drift{Shift: 1, Far: 0.5},
-		Retention: Retention{Events: 14 * day, Ticks: 90 * day, Labels: 400 * day, Reports: 400 * day},
+		Retention: Retention{Events: 14 * day, Ticks: 90 * day, Labels: 400 * day, Reports: 400 * day, Runs: 200, Models: 26},
 		Compact:   true,
 		Report:    Report{Title: "I/O pathology report"},
 		Alert:     defaultAlert(),
@@ -140,6 +142,14 @@ func (c *Config) Validate() error {
 	}{{"refit", c.Refit}, {"retention.events", c.Retention.Events}, {"retention.ticks", c.Retention.Ticks}, {"retention.labels", c.Retention.Labels}, {"retention.reports", c.Retention.Reports}} {
 		if r.kept < 0 {
 			bad(r.key, "%v is negative", r.kept)
+		}
+	}
+	for _, r := range []struct {
+		key  string
+		kept int
+	}{{"runs", c.Retention.Runs}, {"models", c.Retention.Models}} {
+		if r.kept < 0 {
+			bad("retention."+r.key, "%d is negative", r.kept)
 		}
 	}
 	c.checkAlerts(bad)

@@ -293,3 +293,46 @@ func TestDrillStream(t *testing.T) {
 		t.Errorf("peak memory %d MiB is over %d MiB", rss>>20, memoryBound>>20)
 	}
 }
+
+// TestDrillFold folds the manifests every few runs: what nights leave, and what they
+// read, is that of nights that fold nothing.
+func TestDrillFold(t *testing.T) {
+	dir := t.TempDir()
+	logs, folds, plain := filepath.Join(dir, "logs"), filepath.Join(dir, "folds"), filepath.Join(dir, "plain")
+	if err := os.Mkdir(logs, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for day, grown := range []string{"", "1.csv", "", "2.csv", ""} {
+		name := fmt.Sprintf("%d.csv", day)
+		headed(t, filepath.Join(logs, name), name, 1+24*uint64(day)*5, 2, 100_000)
+		if grown != "" {
+			n := uint64(grown[0] - '0')
+			headed(t, filepath.Join(logs, grown), grown, 1+24*n*5, 2, 200_000)
+		}
+		t.Setenv("IOPATHY_RETENTION_RUNS", "4")
+		in(t, exitFine, "nightly", logs, "--out", folds, "--quiet")
+		t.Setenv("IOPATHY_RETENTION_RUNS", "0")
+		in(t, exitFine, "nightly", logs, "--out", plain, "--quiet")
+	}
+	count := func(out string) int {
+		t.Helper()
+		all, err := filepath.Glob(filepath.Join(out, "lake", "runs", "*.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	if few, many := count(folds), count(plain); few > 5 || many < 12 {
+		t.Errorf("%d manifests where they are folded, %d where not", few, many)
+	}
+	if d := cmp.Diff(holdings(t, plain), holdings(t, folds)); d != "" {
+		t.Errorf("where manifests are folded nights leave something else:\n%.2000s", d)
+	}
+	in(t, exitFine, "verify", filepath.Join(folds, "lake"), "--quiet")
+	t.Setenv("IOPATHY_RETENTION_RUNS", "4")
+	idle := stamps(t, folds)
+	in(t, exitFine, "nightly", logs, "--out", folds, "--quiet")
+	if d := cmp.Diff(idle, stamps(t, folds)); d != "" {
+		t.Errorf("nothing new after a fold, and files changed:\n%s", d)
+	}
+}

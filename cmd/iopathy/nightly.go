@@ -128,6 +128,9 @@ func (a *app) tellNight(r *nights.Result, in *local.Ingested) error {
 	if c := r.Compacted; c.Into > 0 {
 		fmt.Fprintf(a.stdout, "merged %d parts into %d\n", c.Parts, c.Into)
 	}
+	if f := r.Folded; f.Runs+f.Models > 0 {
+		fmt.Fprintf(a.stdout, "folded the manifests of %d runs into one, removed %d old models\n", f.Runs, f.Models)
+	}
 	if !r.Changed() {
 		_, err := fmt.Fprintln(a.stdout, "nothing new")
 		return err

@@ -267,6 +267,11 @@ func TestNightlyRetention(t *testing.T) {
 	if count("events", "2023-11-14") != 0 {
 		t.Error("more of a log brought its day back")
 	}
+	idle = stamps(t, out)
+	night(exitFine, "nothing new")
+	if diff := cmp.Diff(idle, stamps(t, out)); diff != "" {
+		t.Errorf("more of a log of a closed day was read again:\n%s", diff)
+	}
 	in(t, exitFine, "features", "--lake", filepath.Join(out, "lake"), "--quiet")
 	in(t, exitFine, "verify", filepath.Join(out, "lake"), "--quiet")
 	for name, text := range tree(t, filepath.Join(out, "lake", "labels")) {

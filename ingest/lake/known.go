@@ -28,7 +28,7 @@ func NewKnown(all []Manifest) *Known {
 	k := &Known{byID: make(map[string]Input), heads: make(map[headKey]Input), seen: make(map[headKey]string)}
 	for _, m := range all {
 		for _, in := range m.Inputs {
-			if len(in.Parts) > 0 {
+			if in.Gave() {
 				k.byID[in.ID] = in
 			}
 		}
@@ -38,7 +38,7 @@ func NewKnown(all []Manifest) *Known {
 			if _, ok := k.byID[in.ID]; !ok {
 				continue
 			}
-			if len(in.Parts) > 0 {
+			if in.Gave() {
 				k.seen[headKey{in.HeadBytes, in.ID}] = in.ID
 			}
 			if in.SeenID != "" {

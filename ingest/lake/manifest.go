@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A Manifest accounts for one run: what it read and what it wrote. Readers see
@@ -28,12 +29,22 @@ type Manifest struct {
 	Cells    []Cell          `json:"cells,omitempty"`   // the windows and ticks that this run made
 	Judged   []Judged        `json:"judged,omitempty"`  // the days of hosts that this run labelled
 	Closed   []Day           `json:"closed,omitempty"`  // days of hosts whose rows were removed for their age: no more are taken
+	Folded   bool            `json:"folded,omitempty"`  // it stands for all runs up to its sequence
 }
 
 // A Day is a day of a host.
 type Day struct {
 	Host string `json:"host"`
 	Date string `json:"date"`
+}
+
+// shift is the day of the same host some days later.
+func (d Day) shift(days int) Day {
+	t, err := time.Parse(time.DateOnly, d.Date)
+	if err != nil {
+		return d
+	}
+	return Day{d.Host, t.AddDate(0, 0, days).Format(time.DateOnly)}
 }
 
 // Judged says of which windows the labels of a day of a host are. Of several
@@ -114,6 +125,7 @@ type Input struct {
 	Clock           json.RawMessage     `json:"clock,omitempty"` // how its stamps became times
 	Host            string              `json:"host,omitempty"`  // that it was found to be of, by I/Os that others have, when nothing named one
 	Parts           []Part              `json:"parts"`
+	Gone            *Gone               `json:"gone,omitempty"`       // of parts that are no more; nil where none are known to be
 	Checkpoint      *CheckpointFile     `json:"checkpoint,omitempty"` // where its reading goes on when it has grown
 	Note            string              `json:"note,omitempty"`       // why its reading did not go on there
 }
@@ -189,15 +201,26 @@ func (l *Lock) StageManifest(m Manifest) (*StagedManifest, error) {
 // Manifests reads the manifests of a lake in the sequence of their runs. A
 // lake without any gives none.
 func Manifests(dir string) ([]Manifest, error) {
+	for try := 1; ; try++ {
+		all, _, err := readRuns(dir)
+		if err == nil || try == 5 || !errors.Is(err, fs.ErrNotExist) {
+			return all, err
+		}
+		// A manifest went while we looked: it was folded into one that stands by now.
+	}
+}
+
+// readRuns is Manifests, with those that a folded one stands for.
+func readRuns(dir string) (all, shadowed []Manifest, err error) {
 	runs := filepath.Join(dir, "runs")
 	files, err := os.ReadDir(runs)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lake: manifests: %w", err)
+		return nil, nil, fmt.Errorf("lake: manifests: %w", err)
 	}
-	var all []Manifest
+	folded := int64(0)
 	for _, f := range files {
 		if !strings.HasSuffix(f.Name(), ".json") { // what is being written ends in .tmp
 			continue
@@ -205,17 +228,32 @@ func Manifests(dir string) ([]Manifest, error) {
 		path := filepath.Join(runs, f.Name())
 		m, err := readManifest(path)
 		if err != nil {
-			return nil, fmt.Errorf("lake: manifest %s: %w", path, err)
+			return nil, nil, fmt.Errorf("lake: manifest %s: %w", path, err)
 		}
 		if m.Schema != Schema {
-			return nil, fmt.Errorf("lake: manifest %s: schema %q, this version reads %q", path, m.Schema, Schema)
+			return nil, nil, fmt.Errorf("lake: manifest %s: schema %q, this version reads %q", path, m.Schema, Schema)
+		}
+		if m.Folded {
+			folded = max(folded, m.Sequence)
 		}
 		all = append(all, m)
 	}
 	slices.SortFunc(all, func(a, b Manifest) int {
 		return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), strings.Compare(a.Run, b.Run))
 	})
-	return all, nil
+	if folded > 0 {
+		behind := func(m *Manifest) bool { return m.Sequence > folded || m.Folded && m.Sequence == folded }
+		var live []Manifest
+		for i := range all {
+			if behind(&all[i]) {
+				live = append(live, all[i])
+			} else {
+				shadowed = append(shadowed, all[i])
+			}
+		}
+		all = live
+	}
+	return all, shadowed, nil
 }
 
 // Parts gives the parts of a table that the manifests name, by plain path. Of

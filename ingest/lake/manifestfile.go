@@ -13,7 +13,8 @@ import (
 // hundreds of thousands. So its file is written and read an element at a time:
 // whole, as text, it takes several times the memory of what it says.
 
-// encode writes the manifest as json.MarshalIndent would, with a newline after it.
+// encode writes the manifest as json.MarshalIndent would, with a newline after it;
+// a folded one has a line for each element.
 func (m *Manifest) encode(to io.Writer) error {
 	w := bufio.NewWriterSize(to, 64<<10)
 	n := 0
@@ -26,6 +27,9 @@ func (m *Manifest) encode(to io.Writer) error {
 	}
 	value := func(v any, indent string) error {
 		b, err := json.MarshalIndent(v, indent, "  ")
+		if m.Folded { // a line for each element: it has very many
+			b, err = json.Marshal(v)
+		}
 		if err != nil {
 			return err
 		}
@@ -78,6 +82,9 @@ func (m *Manifest) encode(to io.Writer) error {
 	if len(m.Closed) > 0 {
 		err = errors.Join(err, list("closed", len(m.Closed), func(i int) any { return &m.Closed[i] }))
 	}
+	if m.Folded {
+		err = errors.Join(err, single("folded", true))
+	}
 	w.WriteString("\n}\n")
 	return errors.Join(err, w.Flush())
 }
@@ -126,6 +133,8 @@ func (m *Manifest) decode(from io.Reader) error {
 			m.Judged, err = elements[Judged](d)
 		case "closed":
 			m.Closed, err = elements[Day](d)
+		case "folded":
+			err = d.Decode(&m.Folded)
 		case "bundles":
 			m.Bundles, err = elements[Part](d)
 		default:

@@ -21,7 +21,7 @@ func TestManifestFile(t *testing.T) {
 		},
 		Parts: []Part{part("windows/1")}, Removed: []string{"ticks/<0>", "ticks/1"},
 		Cells:   []Cell{{Host: "h", Date: "2026-01-02", Of: "00", Devices: json.RawMessage(`[{"host":"h"}]`)}, {}},
-		Bundles: []Part{{Path: "b", Blocks: []string{"2"}}}, Judged: []Judged{{Day{"h", "d"}, "of"}}, Closed: []Day{{"h", "c"}},
+		Bundles: []Part{{Path: "b", Blocks: []string{"2"}}}, Judged: []Judged{{Day{"h", "d"}, "of"}}, Closed: []Day{{"h", "c"}}, Folded: true,
 	}
 	for v, i := reflect.ValueOf(full), 0; i < v.NumField(); i++ {
 		if v.Field(i).IsZero() {
@@ -29,11 +29,22 @@ func TestManifestFile(t *testing.T) {
 		}
 	}
 	for name, m := range map[string]Manifest{"full": full, "empty": {Inputs: []Input{}}, "one": {Run: "1", Inputs: full.Inputs[:1]}} {
+		var got bytes.Buffer
+		if m.Folded { // a line for each element, and the same when it is read
+			if err := m.encode(&got); err != nil {
+				t.Fatal(err)
+			}
+			var back Manifest
+			if err := back.decode(&got); err != nil || !reflect.DeepEqual(plain(t, m), plain(t, back)) {
+				t.Errorf("%s, folded: read %+v, %v, want %+v", name, back, err, m)
+			}
+			got.Reset()
+			m.Folded = false
+		}
 		want, err := json.MarshalIndent(m, "", "  ")
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got bytes.Buffer
 		if err := m.encode(&got); err != nil {
 			t.Fatal(err)
 		}
@@ -64,4 +75,14 @@ func TestManifestFile(t *testing.T) {
 	if err := m.decode(strings.NewReader(`{"later":{"x":[]},"run":"1","inputs":null}`)); err != nil || m.Run != "1" {
 		t.Error("a field of a later version:", err)
 	}
+}
+
+// plain is a manifest as encoding/json writes it.
+func plain(t *testing.T, m Manifest) string {
+	t.Helper()
+	b, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

@@ -148,6 +148,9 @@ func ParsePart(p string) (PartName, error) {
 // RunPath is where the manifest of a run lies below the lake.
 func RunPath(run string) string { return "runs/" + escape(run) + ".json" }
 
+// RejectsPath is where the rejected lines of a run lie below the lake.
+func RejectsPath(run string) string { return "runs/" + escape(run) + ".rejects.jsonl" }
+
 // ModelPath is where a model lies below the lake.
 func ModelPath(name string) string { return "models/" + escape(name) }
 

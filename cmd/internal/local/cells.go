@@ -85,7 +85,7 @@ func newStock(manifests []lake.Manifest) (*stock, error) {
 	}
 	for _, m := range manifests {
 		for _, in := range m.Inputs {
-			if len(in.Parts) > 0 {
+			if in.Gave() {
 				s.firstNS[in.ID] = in.FirstNS
 			}
 			if len(in.Below) > 0 {

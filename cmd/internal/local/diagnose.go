@@ -262,23 +262,38 @@ func (j *Job) StoreModel(d *Diagnosed) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(j.Lake, filepath.FromSlash(lake.ModelPath(modelFile)))
-	models := slices.Clone(d.Models)
-	if old, err := readModels(path); err == nil { // one that can't be read is replaced
-		for _, m := range old {
-			if modelOf(models, m.Kind, m.TickNS, m.WindowNS) == nil {
-				models = append(models, m)
-			}
-		}
-	}
-	data, err := json.MarshalIndent(models, "", " ")
+	old, err := readModels(path)
 	if err != nil {
-		return "", fmt.Errorf("model: %w", err)
+		old = nil // one that can't be read is replaced
 	}
-	data = append(data, '\n')
+	data, err := encodeModels(withOthers(d.Models, old))
+	if err != nil {
+		return "", err
+	}
 	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, data) {
 		return path, nil
 	}
 	return path, lake.WriteFileAtomic(path, data)
+}
+
+// withOthers are the models, with the old ones of other families behind them.
+func withOthers(models, old []KindModel) []KindModel {
+	models = slices.Clone(models)
+	for _, m := range old {
+		if modelOf(models, m.Kind, m.TickNS, m.WindowNS) == nil {
+			models = append(models, m)
+		}
+	}
+	return models
+}
+
+// encodeModels gives the text of a file of models.
+func encodeModels(models []KindModel) ([]byte, error) {
+	data, err := json.MarshalIndent(models, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	return append(data, '\n'), nil
 }
 
 // modelOf finds the model of a family; nil if there is none.

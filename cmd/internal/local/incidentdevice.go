@@ -22,7 +22,7 @@ func sourcesOf(manifests []lake.Manifest) map[string]lake.Input {
 	all := map[string]lake.Input{}
 	for _, m := range manifests {
 		for _, in := range m.Inputs {
-			if len(in.Parts) > 0 {
+			if in.Gave() {
 				all[in.ID] = in
 			}
 		}

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -159,7 +160,7 @@ func (j *Job) conclude(lock *lake.Lock, out *Ingested, claims []claim, writers [
 	}
 	out.Warnings = append(out.Warnings, nameless(standIns)...)
 	out.Warnings = append(out.Warnings, tooLate(writers)...)
-	if j.SkipEmpty && !slices.ContainsFunc(writers, func(w *chunkWriter) bool { return len(w.parts) > 0 }) {
+	if j.SkipEmpty && !slices.ContainsFunc(writers, func(w *chunkWriter) bool { return len(w.parts)+len(w.late) > 0 }) {
 		return lock.End(j.RunID)
 	}
 	if err := j.writeRejects(out.Reports, writers); err != nil {
@@ -341,7 +342,7 @@ func (j *Job) writeRejects(reports []ingest.Report, writers []*chunkWriter) erro
 	if n == 0 {
 		return nil
 	}
-	return lake.WriteFileAtomic(filepath.Join(j.Lake, "runs", j.RunID+".rejects.jsonl"), data)
+	return lake.WriteFileAtomic(filepath.Join(j.Lake, filepath.FromSlash(lake.RejectsPath(j.RunID))), data)
 }
 
 func (j *Job) manifest(lock *lake.Lock, out *Ingested, claims []claim, writers []*chunkWriter, removed []string) (*lake.StagedManifest, error) {
@@ -361,16 +362,31 @@ func (j *Job) manifest(lock *lake.Lock, out *Ingested, claims []claim, writers [
 		if r.ID != r.SeenID {
 			head = claims[i].headBytes
 		}
+		gone, checkpoint := closedOnly(writers[i], &claims[i])
 		m.Inputs = append(m.Inputs, lake.Input{
-			ID: r.ID, HeadBytes: head, SeenID: r.SeenID, SeenBytes: r.HeadBytes, Path: r.Path, Format: r.Format,
+			Gone: gone,
+			ID:   r.ID, HeadBytes: head, SeenID: r.SeenID, SeenBytes: r.HeadBytes, Path: r.Path, Format: r.Format,
 			Bytes: r.Bytes, CompressedBytes: r.CompressedBytes, Chunks: int64(r.Chunks), Tally: tally, Parts: writers[i].parts,
-			NewBytes: r.NewBytes, Checkpoint: writers[i].checkpoint, Note: r.Note,
+			NewBytes: r.NewBytes, Checkpoint: cmp.Or(writers[i].checkpoint, checkpoint), Note: r.Note,
 			Problem: r.Problem, Torn: r.Torn != "", FirstNS: r.FirstNS, LastNS: r.LastNS,
 			Clock: clock, Host: claims[i].host,
 			Below: writers[i].below,
 		})
 	}
 	return lock.StageManifest(m)
+}
+
+// closedOnly is what a record says of an input that gave rows of closed days
+// alone, so that it is known, and not read again each night: what was known
+// of it, and where its reading goes on.
+func closedOnly(w *chunkWriter, c *claim) (*lake.Gone, *lake.CheckpointFile) {
+	if len(w.parts) > 0 || len(w.late) == 0 {
+		return nil, nil
+	}
+	if !c.grown {
+		return &lake.Gone{}, nil
+	}
+	return &lake.Gone{EventRows: c.old.EventRows()}, c.old.Checkpoint
 }
 
 // IngestedBefore is the account of what the lake holds, as if one run had read
@@ -385,14 +401,14 @@ func (j *Job) IngestedBefore() (*Ingested, error) {
 	records := map[string]lake.Input{} // by identity, or path
 	for _, m := range ms {
 		for _, in := range m.Inputs {
-			if len(in.Parts) > 0 {
+			if in.Gave() {
 				records["id "+in.ID] = in
 			}
 		}
 	}
 	for _, m := range ms {
 		for _, in := range m.Inputs {
-			if len(in.Parts) == 0 && records["id "+in.ID].Path != in.Path {
+			if !in.Gave() && records["id "+in.ID].Path != in.Path {
 				records["path "+in.Path] = in
 			}
 		}
@@ -412,7 +428,7 @@ func (j *Job) IngestedBefore() (*Ingested, error) {
 				return nil, fmt.Errorf("manifest's clock of input %s: %w", in.ID, err)
 			}
 		}
-		if len(in.Parts) > 0 {
+		if in.Gave() {
 			out.Parts += int64(len(live[in.ID]))
 			for path, p := range live[in.ID] {
 				switch name, err := lake.ParsePart(path); {

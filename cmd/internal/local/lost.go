@@ -51,7 +51,7 @@ func (j *Job) factsOfInputs(manifests []lake.Manifest) (map[string]*inputFacts, 
 				all[in.ID] = f
 			}
 			f.lastNS = max(f.lastNS, in.LastNS)
-			if len(in.Parts) == 0 {
+			if !in.Gave() {
 				continue
 			}
 			f.name, f.format, f.kind = base(in.Path), in.Format, kinds[in.Format]
@@ -59,12 +59,7 @@ func (j *Job) factsOfInputs(manifests []lake.Manifest) (map[string]*inputFacts, 
 			if len(in.Tally) > 0 && json.Unmarshal(in.Tally, &t) == nil {
 				f.lines = t.Event + t.Merged + t.UnpairedLines()
 			}
-			f.rows = 0
-			for _, p := range in.Parts {
-				if name, err := lake.ParsePart(p.Path); err == nil && name.Table == lake.Events {
-					f.rows += p.Rows
-				}
-			}
+			f.rows = in.EventRows()
 		}
 	}
 	return all, nil

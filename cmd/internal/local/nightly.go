@@ -54,11 +54,46 @@ func (j *Job) DiagnoseNight(windows []features.Window, inv reduce.Inventory, rul
 	if d, why, err = j.fitAnew(windows, inv, rules, why); err != nil {
 		return nil, "", err
 	}
+	if was, same, err := sameFit(d.Models, models); err != nil || same {
+		if was != "" {
+			why = was
+		}
+		return d, why, err
+	}
 	kept := filepath.Join(j.Lake, filepath.FromSlash(lake.ModelPath("model-"+lake.Date(end)+".json")))
 	if now, err := os.ReadFile(kept); err == nil && bytes.Equal(now, old) {
 		return d, why, nil
 	}
 	return d, why, lake.WriteFileAtomic(kept, old)
+}
+
+// sameFit says that the models are those that the lake has, but for the words why they
+// were fitted, as after a night that was killed before it came to the labels: the
+// words of the old ones, which it gives, then stay.
+func sameFit(models, old []KindModel) (why string, same bool, err error) {
+	plain := func(list []KindModel) ([]byte, error) {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i].Why = ""
+		}
+		return encodeModels(list)
+	}
+	was, err := plain(old)
+	if err != nil {
+		return "", false, err
+	}
+	now, err := plain(withOthers(models, old))
+	if err != nil || !bytes.Equal(was, now) {
+		return "", false, err
+	}
+	for i := range models {
+		m := modelOf(old, models[i].Kind, models[i].TickNS, models[i].WindowNS)
+		models[i].Why = m.Why
+		if why == "" {
+			why = m.Why
+		}
+	}
+	return why, true, nil
 }
 
 // fitAnew fits on the windows, and notes the reason in the models.

@@ -180,7 +180,7 @@ func spanOf(manifests []lake.Manifest) (first, last int64) {
 	first, last = math.MaxInt64, math.MinInt64
 	for _, m := range manifests {
 		for _, in := range m.Inputs {
-			if len(in.Parts) > 0 {
+			if in.Gave() {
 				first, last = min(first, in.FirstNS), max(last, in.LastNS)
 			}
 		}

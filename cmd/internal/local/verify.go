@@ -52,7 +52,7 @@ func (j *Job) Verify(ctx context.Context) (*Verified, error) {
 	sources := map[string]string{}
 	for _, m := range manifests {
 		for _, in := range m.Inputs {
-			if len(in.Parts) > 0 {
+			if in.Gave() {
 				sources[in.ID] = in.Path
 			}
 		}

@@ -27,6 +27,9 @@ import (
 // the index needs neither the labels of all nights nor the lake.
 const sumsFile = "night.json"
 
+// indexFile is the page over the nights.
+const indexFile = "index.html"
+
 // sums is what the labels of a date add up to.
 type sums struct {
 	Date    string      `json:"date"`
@@ -161,6 +164,36 @@ func dates(out string) ([]string, error) {
 	return all, nil
 }
 
+// sweepReports removes what a night that was killed had half written of pages: the
+// lake sweeps its own.
+func sweepReports(out string) error {
+	all, err := dates(out)
+	if err != nil {
+		return err
+	}
+	dirs := []string{out}
+	for _, date := range all {
+		dirs = append(dirs, Dir(out, date))
+	}
+	ours := append([]string{sumsFile, indexFile}, local.OutputFiles...)
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("index of nights: %w", err)
+		}
+		for _, e := range entries {
+			half := func(name string) bool { return strings.HasPrefix(e.Name(), "."+name+".") }
+			if !strings.HasSuffix(e.Name(), ".tmp") || !slices.ContainsFunc(ours, half) {
+				continue
+			}
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("index of nights: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
 // readSums reads the sums of all dates that have them. One that can't be read
 // is left out, and said.
 func (n *Job) readSums() ([]sums, error) {
@@ -234,7 +267,7 @@ func (n *Job) writeIndex(_ context.Context, r *Result) error {
 		return err
 	}
 	nights, devices := over(all)
-	r.Index = filepath.Join(n.Out, "index.html")
+	r.Index = filepath.Join(n.Out, indexFile)
 	var page bytes.Buffer
 	if err := reports.NightsIndex(&page, nights, devices, n.Catalogue, n.Local.Version); err != nil {
 		return err

@@ -53,22 +53,26 @@ type Result struct {
 	Index     string    `json:"index"`  // page over all nights
 	Pruned    Pruned    `json:"pruned"`
 	Compacted Compacted `json:"compacted"`
+	Folded    Folded    `json:"folded"`
 }
 
 // Changed says that there was anything to do.
 func (r *Result) Changed() bool {
-	return len(r.Nights) > 0 || r.Pruned.Parts+r.Pruned.Reports+r.Compacted.Into > 0
+	return len(r.Nights) > 0 || r.Pruned.Parts+r.Pruned.Reports+r.Compacted.Into+r.Folded.Runs+r.Folded.Models > 0
 }
 
 // after are the steps that follow when the nights are reported, in their order.
 func (n *Job) after() []func(context.Context, *Result) error {
-	return []func(context.Context, *Result) error{n.writeIndex, n.prune, n.compact}
+	return []func(context.Context, *Result) error{n.writeIndex, n.prune, n.compact, n.fold}
 }
 
 // Run does a night's work. What it has done when it fails, or when ctx ends,
 // stands; the next night goes on from there.
 func Run(ctx context.Context, n *Job) (*Result, error) {
 	r := &Result{Nights: []Night{}}
+	if err := sweepReports(n.Out); err != nil {
+		return r, err
+	}
 	fresh, err := n.Local.FeaturesAnew(ctx)
 	if err != nil {
 		return r, err
