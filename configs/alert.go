@@ -86,6 +86,18 @@ func hidden(set bool) string {
 // "alert.webhook" or "actuator".
 func SecretEnv(key string) string { return EnvName(key + ".secret") }
 
+// Secrets are those that the environment holds, hidden: what else there is to
+// show of the settings.
+func Secrets() []Value {
+	var all []Value
+	for _, key := range []string{"actuator", "alert.webhook"} {
+		if s := os.Getenv(SecretEnv(key)); s != "" {
+			all = append(all, Value{Key: key + ".secret", Value: Secret{[]byte(s)}, Source: FromEnv})
+		}
+	}
+	return all
+}
+
 // largestSecret bounds the file of a secret.
 const largestSecret = 4096
 

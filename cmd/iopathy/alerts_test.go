@@ -115,8 +115,9 @@ actuator:
 		t.Errorf("sent:\n%s\nwant what the dry run wrote:\n%s", sent, dry)
 	}
 
+	t.Setenv("IOPATHY_ACTUATOR_SECRET", "k3y-of-actuator")
 	shown, _ := in(t, exitFine, "config", "show", "--config", settings)
-	if strings.Contains(shown, "hidden\"") || strings.Contains(shown, "/hidden ") || strings.Contains(shown, "k3y") || !strings.Contains(shown, server.URL+"/(hidden)") {
+	if strings.Contains(shown, "hidden\"") || strings.Contains(shown, "/hidden ") || strings.Contains(shown, "k3y") || !strings.Contains(shown, server.URL+"/(hidden)") || !strings.Contains(shown, "actuator.secret") {
 		t.Errorf("config show prints:\n%s", shown)
 	}
 }
