@@ -129,6 +129,9 @@ func (p *plan) media() {
 		p.retryShare, p.retryNS = p.logBetween(0.02, 0.2), [2]float64{40e6, p.between(150e6, 500e6)}
 		p.notes["retry_prob"] = p.retryShare
 	}
+	if l := &p.base[0]; l.Arrival == Poisson {
+		p.atMost(l, 0.4/max(p.slow, p.slower, 1)) // slow, not overloaded: that would be another pathology
+	}
 	if p.slow > 0 {
 		p.notes["slow_mult"], p.notes["slow_mult_end"] = p.slow, p.slower
 	}
@@ -181,7 +184,7 @@ func (p *plan) storm() {
 		l.Steps = journal(4*kib, 8*kib)
 	case "cold-stat":
 		l.Steps = []step{{op: ingest.OpRead, flags: ingest.FlagMeta, sizes: []int64{4 * kib}, where: Strided}}
-		each = p.law.costNS(1, 4*kib)
+		each = p.law.aloneNS(4 * kib)
 		changes := p.load(Poisson)
 		changes.Rate, changes.Limit, changes.Steps = p.between(1, 8), 2, journal(8*kib)
 		p.extra = append(p.extra, changes)
@@ -199,7 +202,7 @@ func (p *plan) thrash() {
 	how := pick(p.draws, "pread", "pread", "mmap")
 	l := p.load(Closed)
 	l.Read, l.Depth, l.Sizes = 1, 1+p.below(6), []int64{int64(pick(p.draws, 4, 8, 16)) * kib}
-	rate := min(p.logBetween(150, 1500), 0.7*1e9/p.law.costNS(1, l.Sizes[0]))
+	wanted := p.logBetween(150, 1500)
 	switch {
 	case how == "mmap":
 		l.Depth, l.Sizes = 1+p.below(2), []int64{4 * kib, 4 * kib, 16 * kib}
@@ -209,7 +212,9 @@ func (p *plan) thrash() {
 	case p.chance(0.3):
 		l.Pattern, l.Skew = Skewed, 2
 	}
-	l.ThinkNS = int64(max(1e3, float64(l.Depth)*1e9/rate-p.law.costNS(1, l.meanSize())*float64(l.Depth)))
+	one := p.law.aloneNS(l.meanSize())
+	rate := min(wanted, 0.7*1e9/p.law.costNS(1, l.meanSize()), 0.8*float64(l.Depth)*1e9/one)
+	l.ThinkNS = int64(float64(l.Depth)*1e9/rate - one)
 	set := max(int64(rate*float64(l.meanSize())*p.between(3, 12)), mib) &^ (64*kib - 1)
 	l.Lo = int64(p.between(0.1, 0.8)*float64(p.law.Bytes)) &^ 4095
 	l.Hi = l.Lo + set

@@ -87,6 +87,15 @@ func (l *Law) costNS(read float64, size int64) float64 {
 	return max(each, float64(size)*l.LinkNSB, l.RequestNS, (1-read)*(l.DrainNS+float64(size)*l.DrainB))
 }
 
+// aloneNS is about how long a read of this size takes that nobody is in the way of.
+func (l *Law) aloneNS(size int64) float64 {
+	t := l.ReadNS + float64(size)*l.ChannelNSB
+	if l.Rotates {
+		t += l.SeekNS + (l.FarNS-l.SeekNS)*0.3 + l.TurnNS/2
+	}
+	return t
+}
+
 // device is a Law at work.
 type device struct {
 	Law
@@ -153,7 +162,9 @@ func (v *device) serve(r *Request, start int64) int64 {
 		took += max(0, v.drain-at-v.CacheNS)
 	}
 	took = v.sicken(r, start, took)
-	v.link = max(v.link, at+took-size*v.ChannelNSB) + size*v.LinkNSB
+	// Who begins first has the link first, for its bytes alone: a request that takes
+	// long for another reason holds up nobody.
+	v.link = max(v.link, at) + size*v.LinkNSB
 	done := max(at+took, v.link)
 	if v.RequestNS > 0 {
 		v.gate = max(v.gate, at-v.BurstNS) + v.RequestNS

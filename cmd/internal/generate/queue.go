@@ -55,7 +55,8 @@ const (
 	stageNS   = 500  // a stage takes this to three times as much
 	releaseNS = 700  // from a tag that comes free to the issue of who waits for it
 	againNS   = 3000 // from the end of a request to the next one of a program
-	jiffyNS   = 4e6  // a cgroup's limit lets requests through at jiffies
+	jiffyNS   = 4e6  // a cgroup's limit lets requests that wait through at jiffies,
+	sliceNS   = 1e8  // and counts by slices
 )
 
 // flushStep is the step of a flood's flush.
@@ -119,13 +120,12 @@ func (q *queue) woke(now int64, load, step, slot int) {
 	}
 	switch l.Arrival {
 	case Burst:
-		each := max(l.Depth/l.Procs, 1)
+		each, late := max(l.Depth/l.Procs, 1), int64(0)
 		for s := range l.Depth {
-			at := now + int64(s%each)*1500 + int64(s/each)*200
-			if l.Jitter > 0 {
-				at += int64(q.draw.unit() * l.Jitter * float64(l.PeriodNS))
+			if l.Jitter > 0 && s%each == 0 { // each process has a timer of its own
+				late = int64(q.draw.unit() * l.Jitter * float64(l.PeriodNS))
 			}
-			q.wake(at, load, 0, 1+s)
+			q.wake(now+late+int64(s%each)*1500+int64(s/each)*200, load, 0, 1+s)
 		}
 		q.wake(now+l.PeriodNS, load, 0, 0)
 	case Flood:
@@ -326,8 +326,10 @@ func (q *queue) after(now int64, load, step, slot int) {
 			at += int64(q.draw.wait(float64(l.ThinkNS)))
 		}
 		if l.PaceNSB > 0 {
-			l.paced = max(l.paced, float64(at))
-			at = int64(math.Ceil(l.paced/jiffyNS) * jiffyNS)
+			// What a slice leaves of the limit may be used within it.
+			if l.paced = max(l.paced, float64(at-sliceNS)); l.paced > float64(at) {
+				at = int64(math.Ceil(l.paced/jiffyNS) * jiffyNS)
+			}
 			l.paced += float64(l.Sizes[0]) * l.PaceNSB
 		}
 		q.wake(at, load, 0, slot)

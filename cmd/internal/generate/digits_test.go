@@ -1,0 +1,32 @@
+package generate
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// TestDigits holds the digits against fmt.
+func TestDigits(t *testing.T) {
+	check := func(got []byte, format string, args ...any) {
+		t.Helper()
+		if want := fmt.Sprintf(format, args...); string(got) != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	values := []int64{0, 1, 9, 10, 11, 99, 100, 101, 12345, math.MaxInt64}
+	for p := int64(1); p < math.MaxInt64/10; p *= 10 {
+		values = append(values, p-1, p, p+1)
+	}
+	for _, v := range values {
+		check(decimal(nil, v), "%d", v)
+		check(padded([]byte("x"), v, 8), "x%8d", v)
+		check(leftNumber(nil, v, 8), "%-8d", v)
+		check(fraction(nil, v%1e9, 9), "%09d", v%1e9)
+		check(seconds(nil, v, 9), "%d.%09d", v/1e9, v%1e9)
+		check(seconds(nil, v, 6), "%d.%06d", v/1e9, v%1e9/1e3)
+		check(millis(nil, v, 3, 9), "%9s", fmt.Sprintf("%d.%03d", v/1e6, v%1e6/1e3))
+	}
+	check(text(nil, "ab", 4), "%4s", "ab")
+	check(left(nil, "ab", 4), "%-4s", "ab")
+}
