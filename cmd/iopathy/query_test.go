@@ -3,7 +3,9 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -58,4 +60,82 @@ func TestQueryRunsDuckDB(t *testing.T) {
 	}
 	touch("fail")
 	ask(exitFailed)
+}
+
+// The one-liners of other engines do what they are printed for, in a lake whose
+// path is full of what shells, SQL, Python and patterns take for their own, beside
+// one that its patterns would match.
+func TestOneLinersRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts interpreters")
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("the one-liners are for a POSIX shell")
+	}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	in(t, exitFine, "demo", "--out", "wei d", "--quiet")
+	lake := filepath.Join("we[ir] *?'q\"{a}$b `c` & d", "lake")
+	for _, to := range []string{lake, filepath.Join("wer abcq", "lake")} {
+		if err := os.CopyFS(to, os.DirFS(filepath.Join("wei d", "lake"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", filepath.Join(dir, "nothing"))
+	const query = `SELECT count(*) AS n FROM labels WHERE device <> 'it''s' AND pathology <> '"' OR pathology IS NULL`
+	stdout, _ := in(t, exitFailed, "query", query, "--lake", lake, "--output", "json")
+	var got struct{ How map[string]string }
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+		t.Fatal(err)
+	}
+	views, _ := in(t, exitFine, "query", query, "--lake", lake, "--print")
+	t.Setenv("PATH", path)
+	python := os.Getenv("IOPATHY_PYTHON") // one that has the engines
+	if python == "" {
+		python = "python3"
+	}
+	python, err := exec.LookPath(python)
+	if err != nil {
+		t.Skip("no python here")
+	}
+	has := func(module string) bool { return exec.Command(python, "-c", "import "+module).Run() == nil }
+	run := func(t *testing.T, name string, words ...string) {
+		t.Helper()
+		out, err := exec.Command(name, words...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if !regexp.MustCompile(`\b36(\.0|\b|00000)`).Match(out) { // windows of the demo
+			t.Errorf("it says %s", out)
+		}
+	}
+	shim := filepath.Join(dir, "shim")
+	if err := os.Mkdir(shim, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	script := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(shim, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script("python3", "exec '"+python+"' \"$@\"")
+	if _, err := exec.LookPath("duckdb"); err != nil {
+		script("duckdb", "exec '"+python+"' -c 'import duckdb, sys; print(duckdb.sql(sys.argv[2]))' \"$@\"")
+	}
+	t.Setenv("PATH", shim+string(os.PathListSeparator)+path)
+	for _, engine := range []string{"duckdb", "pandas", "polars"} {
+		t.Run(engine, func(t *testing.T) {
+			if !has(engine) {
+				t.Skip("python has no " + engine)
+			}
+			run(t, "sh", "-c", got.How[engine])
+		})
+	}
+	t.Run("views", func(t *testing.T) {
+		if !has("duckdb") {
+			t.Skip("python has no duckdb")
+		}
+		run(t, "duckdb", "-c", views)
+	})
 }

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -34,7 +35,7 @@ func (j *Job) Views() (sql string, empty []string, err error) {
 			if i > 0 {
 				b.WriteString(",\n")
 			}
-			b.WriteString("  " + quoted(filepath.Join(j.Lake, filepath.FromSlash(p.Path))))
+			b.WriteString("  " + quoted(unglobbed(filepath.Join(j.Lake, filepath.FromSlash(p.Path)))))
 		}
 		b.WriteString("], union_by_name = true, hive_partitioning = false);\n")
 	}
@@ -44,26 +45,54 @@ func (j *Job) Views() (sql string, empty []string, err error) {
 // quoted is an SQL string.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
+// unglobbed is a path of which DuckDB's patterns match itself alone. One with
+// a backslash is left as it is: DuckDB can't quote that, and takes a pattern that
+// nothing matches for a name.
+func unglobbed(path string) string {
+	if strings.Contains(path, `\`) {
+		return path
+	}
+	return strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]").Replace(path)
+}
+
 // OneLiners are commands of other engines that ask the lake the same, or open
-// its tables where they have no SQL. A lake that was killed in the midst of a
+// its tables where they have no SQL. They go to the lake first, so that nothing
+// in its path is taken for a pattern. A lake that was killed in the midst of a
 // write holds parts that count for nothing until the next run: see verify.
 func (j *Job) OneLiners(query string) [][2]string {
-	glob := func(table string) string { return filepath.ToSlash(filepath.Join(j.Lake, table)) + "/**/*.parquet" }
-	dir := func(table string) string { return filepath.ToSlash(filepath.Join(j.Lake, table)) }
+	glob := func(table string) string { return table + "/**/*.parquet" }
 	var views, frames, spark, click []string
 	for _, t := range []string{lake.Events, lake.Windows, lake.Labels} {
 		views = append(views, fmt.Sprintf("CREATE VIEW %s AS FROM read_parquet(%s, union_by_name = true, hive_partitioning = false);", t, quoted(glob(t))))
-		frames = append(frames, fmt.Sprintf("%s=pl.scan_parquet(%q, hive_partitioning=False, missing_columns='insert')", t, glob(t)))
-		spark = append(spark, fmt.Sprintf("spark.read.option('recursiveFileLookup','true').option('mergeSchema','true').parquet(%q).createOrReplaceTempView(%q)", dir(t), t))
+		frames = append(frames, fmt.Sprintf("%s=pl.scan_parquet(%s, hive_partitioning=False, missing_columns=%s, extra_columns=%s)", t, python(glob(t)), python("insert"), python("ignore")))
+		spark = append(spark, fmt.Sprintf("spark.read.option('recursiveFileLookup','true').option('mergeSchema','true').parquet(%s).createOrReplaceTempView(%s)", python(hadoop(filepath.Join(j.Lake, t))), python(t)))
 		click = append(click, fmt.Sprintf("CREATE VIEW %s AS SELECT * FROM file(%s, Parquet);", t, quoted(glob(t))))
 	}
-	return [][2]string{
-		{"duckdb", "duckdb -c " + shell(strings.Join(views, " ")+" "+query)},
-		{"polars", "python3 -c " + shell("import polars as pl; print(pl.SQLContext("+strings.Join(frames, ", ")+").execute("+fmt.Sprintf("%q", query)+", eager=True))")},
-		{"pandas", "python3 -c " + shell(fmt.Sprintf("import pandas as pd; print(pd.read_parquet(%q, partitioning=None).describe())", dir(lake.Labels)))},
-		{"spark", "pyspark, then: " + strings.Join(spark, "; ") + fmt.Sprintf("; spark.sql(%q).show()", query)},
-		{"clickhouse", "clickhouse local -q " + shell(strings.Join(click, " ")+" "+query)},
+	to := "cd " + shell(j.Lake) + " && "
+	if strings.HasPrefix(j.Lake, "-") {
+		to = "cd " + shell("./"+j.Lake) + " && "
 	}
+	return [][2]string{
+		{"duckdb", to + "duckdb -c " + shell(strings.Join(views, " ")+" "+query)},
+		{"polars", to + "python3 -c " + shell("import polars as pl; print(pl.SQLContext("+strings.Join(frames, ", ")+").execute("+python(query)+", eager=True))")},
+		{"pandas", to + "python3 -c " + shell(fmt.Sprintf("import pandas as pd; print(pd.read_parquet(%s, partitioning=None).describe())", python(lake.Labels)))},
+		{"spark", "pyspark, then: " + strings.Join(spark, "; ") + fmt.Sprintf("; spark.sql(%s).show()", python(query))},
+		{"clickhouse", to + "clickhouse local -q " + shell(strings.Join(click, " ")+" "+query)},
+	}
+}
+
+// hadoop is a path of which Hadoop's patterns match itself alone.
+func hadoop(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "{", `\{`, "}", `\}`, "[", `\[`, "]", `\]`, "*", `\*`, "?", `\?`).Replace(filepath.ToSlash(path))
+}
+
+// python is a string of Python.
+func python(s string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b) // its escapes are Python's, too
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // no string fails
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // shell quotes a word for a POSIX shell.
