@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/iopathy/iopathy/cmd/internal/generate"
-	"github.com/iopathy/iopathy/cmd/internal/local"
 )
 
 func (a *app) generateCmd() *cobra.Command {
@@ -21,8 +21,8 @@ SSDs and network volumes, no two alike. A share of them gets one of the eight
 pathologies for a span of time, in one of several ways; the others work within
 what they can do, some of them much like sick ones.
 
---format is one of iopathy formats that carries single I/Os. The same flags give
-the same bytes, whatever --workers.`,
+--format is one of those of iopathy formats that carry single I/Os: ` + strings.Join(generate.Names(), ", ") + `.
+The same flags give the same bytes, whatever --workers.`,
 		Example: `  iopathy generate --devices 40 --hours 1 --seed 1 --out made
   iopathy run made/runs --inventory made/inventory.csv --out report
   iopathy evaluate report/labels.csv made/labels.csv
@@ -31,8 +31,8 @@ the same bytes, whatever --workers.`,
 			if a.config.Out == "" {
 				return usage("say where the logs go: --out DIR")
 			}
-			if err := local.CheckOut(a.config.Out, false); err != nil {
-				return failure{exitUsage, err}
+			if entries, err := os.ReadDir(a.config.Out); err == nil && len(entries) > 0 {
+				return usage("generate: %s isn't empty: say a new directory", a.config.Out)
 			}
 			if a.config.Ingest.Format != "" {
 				o.Format = a.config.Ingest.Format

@@ -36,7 +36,7 @@ const mostRate = 1e6
 // Check says what is wrong with the options.
 func (o *Options) Check() error {
 	if _, ok := formatNamed(o.Format); !ok {
-		return fmt.Errorf("generate: format %q can't be written; these can: %s", o.Format, strings.Join(names(), ", "))
+		return fmt.Errorf("generate: format %q can't be written; these can: %s", o.Format, strings.Join(Names(), ", "))
 	}
 	if err := o.check(); err != nil {
 		return fmt.Errorf("generate: %w", err)

@@ -97,7 +97,8 @@ func Write(ctx context.Context, dir string, o Options) (*Made, error) {
 	return all, nil
 }
 
-func names() (all []string) {
+// Names are those of all formats that can be written.
+func Names() (all []string) {
 	for _, f := range Formats() {
 		all = append(all, f.Name)
 	}
