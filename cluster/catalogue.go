@@ -47,11 +47,12 @@ type Rule struct {
 // Requirement is a condition without which a pathology is impossible: no
 // stall without a gap, no storm on an idle device. A window for which it is
 // false can't have the pathology, whatever its class and direction; one whose
-// facts are missing may.
+// facts are missing may, unless they must be Known.
 type Requirement struct {
-	When string `yaml:"when" json:"when"` // expr-lang/expr, boolean
-	Says string `yaml:"says" json:"says"` // in words
-	At   string `yaml:"-" json:"-"`       // file:line, for errors
+	When  string `yaml:"when" json:"when"`             // expr-lang/expr, boolean
+	Says  string `yaml:"says" json:"says"`             // in words
+	Known bool   `yaml:"known" json:"known,omitempty"` // without its facts it looks like another, so that its name would be a guess
+	At    string `yaml:"-" json:"-"`                   // file:line, for errors
 }
 
 // RootCause is a cause to tell apart within a pathology. A window votes for

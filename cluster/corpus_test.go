@@ -68,7 +68,7 @@ func foldRecording(t *testing.T) recording {
 	defer labels.Close()
 	r := recording{inv: reduce.Inventory{}}
 	for _, row := range rowsOf(t, labels) {
-		ws := foldRun(t, filepath.Join(corpusDir, "runs", row["run"]+".csv.gz"))
+		ws := foldRun(t, filepath.Join(corpusDir, "runs", row["run"]+".csv.gz"), nil)
 		for i := range ws {
 			r.truth = append(r.truth, truthOf(t, row, &ws[i]))
 		}
@@ -102,7 +102,9 @@ func rowsOf(t *testing.T, f *os.File) []map[string]string {
 	return rows
 }
 
-func foldRun(t *testing.T, path string) []features.Window {
+// foldRun folds a recording; less, if it is not nil, takes from each event what
+// its source is not to tell.
+func foldRun(t *testing.T, path string, less func(*ingest.Event)) []features.Window {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -131,6 +133,9 @@ func foldRun(t *testing.T, path string) []features.Window {
 		key = features.Key{Host: c[1], Device: c[2]}
 		e.Comm, e.Op, e.Flags, e.Kind = names.InternString(c[4]), ops[c[5]], ingest.ParseFlags(c[6]), ingest.KindQ2C
 		e.Position = int64(len(events))
+		if less != nil {
+			less(&e)
+		}
 		longest = max(longest, e.LatencyNS)
 		events = append(events, e)
 	}

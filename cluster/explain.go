@@ -48,6 +48,7 @@ type Lean struct {
 	Projection float64 `json:"projection"` // on the signature, times 1 + Evidence
 	Gate       float64 `json:"gate"`
 	Severity   float64 `json:"severity"` // Projection over Gate, 0..10
+	Untold     float64 `json:"untold"`   // share of the signature that the source doesn't tell; over half of it: impossible
 	Rules      []Heard `json:"rules"`
 	Causes     []Heard `json:"causes"`
 }
@@ -103,7 +104,7 @@ func (m *Model) Explain(points []reduce.Point, d []Diagnosis, at int, r *Rules, 
 		e := &r.entries[i]
 		lean := Lean{
 			Pathology: e.Slug, Score: l.score[i], Cosine: l.score[i] - l.evidence[i], Evidence: l.evidence[i],
-			Projection: l.projection[i], Gate: j.gates[i], Severity: j.severity(l, i),
+			Projection: l.projection[i], Gate: j.gates[i], Severity: j.severity(l, i), Untold: j.w.untold(i),
 		}
 		if l.lean >= 0 {
 			lean.Margin = margin(l.score, i)

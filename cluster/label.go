@@ -60,6 +60,11 @@ func (m *Model) Label(points []reduce.Point, r *Rules, o Options) Result {
 	res.Diagnoses = make([]Diagnosis, len(points))
 	causes := make([]int, len(points)) // cause voted for: index, -1 none held, -2 abstained
 	for i := range points {
+		if s := &said[i]; s.entry >= 0 && len(r.entries[s.entry].known) > 0 {
+			if j.w.look(&points[i]); j.w.guesses(s.entry) {
+				s.entry = -1
+			}
+		}
 		res.Diagnoses[i] = m.diagnosis(&points[i], &looks[i], &said[i], j, &causes[i])
 	}
 	res.Episodes = episodes(points, res.Diagnoses, said, causes, order, r)

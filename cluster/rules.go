@@ -28,6 +28,7 @@ type entry struct {
 	Pathology
 	direction features.Vector // of the signature, unit length
 	evidence  []expression    // of Evidence, to which each requirement adds its veto
+	known     []expression    // vetoes of requirements whose facts must be known
 	causes    []expression
 }
 
@@ -40,6 +41,12 @@ type remark struct {
 // impossible is the weight of an unmet requirement: more than any cosine and
 // evidence make up for, so that neither class nor neighbours can name it.
 const impossible = -2
+
+// untoldMost is how much of a signature's length, squared, may lie on axes that
+// the source doesn't tell. Beyond it what is left of the signature is what many
+// pathologies look like, so that a name would be invented: without offsets nobody
+// knows of re-reads, and a busy device is no cache thrash.
+const untoldMost = 0.5
 
 // expression is a compiled rule and the facts it needs, by index in Rules.facts.
 type expression struct {
@@ -116,6 +123,9 @@ func Compile(c Catalogue) (*Rules, error) {
 			veto := Rule{When: "!(" + q.When + ")", Says: "impossible unless " + q.Says, Weight: impossible}
 			e.Evidence = append(slices.Clip(e.Evidence), veto)
 			e.evidence = append(e.evidence, compile(where, veto.When))
+			if q.Known {
+				e.known = append(e.known, e.evidence[len(e.evidence)-1])
+			}
 		}
 		for _, cause := range p.Causes {
 			e.causes = append(e.causes, compile(located(cause.At)+fmt.Sprintf("%s: cause %q", p.Slug, cause.ID), cause.When))
@@ -239,6 +249,7 @@ type Witness struct {
 	r     *Rules
 	env   map[string]any
 	known []bool
+	point *reduce.Point // that is looked at
 	vm    vm.VM
 }
 
@@ -249,6 +260,7 @@ func (r *Rules) Witness() *Witness {
 
 // look loads the facts of a point.
 func (w *Witness) look(p *reduce.Point) {
+	w.point = p
 	for i := range w.r.facts {
 		f := &w.r.facts[i]
 		x := f.of(p)
@@ -280,12 +292,37 @@ func (w *Witness) weigh(out []float64) {
 	for i := range w.r.entries {
 		e := &w.r.entries[i]
 		out[i] = 0
+		if w.untold(i) > untoldMost {
+			out[i] = impossible
+		}
 		for j := range e.evidence {
 			if yes, _ := w.holds(&e.evidence[j]); yes {
 				out[i] += e.Evidence[j].Weight
 			}
 		}
 	}
+}
+
+// guesses reports whether the source leaves untold at the point looked at what
+// must be known for an entry to be named.
+func (w *Witness) guesses(entry int) bool {
+	e := &w.r.entries[entry]
+	return slices.ContainsFunc(e.known, func(x expression) bool {
+		_, told := w.holds(&x)
+		return !told
+	})
+}
+
+// untold is the share of an entry's signature, by length squared, on axes that
+// are missing at the point looked at.
+func (w *Witness) untold(entry int) float64 {
+	share := 0.0
+	for i, x := range w.r.entries[entry].direction {
+		if w.point != nil && !w.point.Window.Missing.Has(i) {
+			share += x * x
+		}
+	}
+	return share
 }
 
 // says lists in words what holds for an entry.

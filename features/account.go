@@ -38,6 +38,7 @@ type account struct {
 	maxLatency                     int64
 	byFlags                        [opCount][flagSets]int64
 	errors                         int64
+	told                           int64 // requests whose flags are told
 	queued, queueNS, queuedLatency int64
 	staged                         int64 // requests in the ladder
 	sized, sizedBytes              int64 // reads and writes whose size is known and above 0
@@ -67,7 +68,7 @@ func (a *account) reset() {
 	a.window = 0
 	a.requests, a.timed, a.maxLatency = 0, 0, 0
 	a.ops, a.timedBy, a.latencyBy = [opCount]int64{}, [opCount]int64{}, [opCount]int64{}
-	a.byFlags, a.errors = [opCount][flagSets]int64{}, 0
+	a.byFlags, a.errors, a.told = [opCount][flagSets]int64{}, 0, 0
 	a.queued, a.queueNS, a.queuedLatency = 0, 0, 0
 	a.sized, a.sizedBytes, a.sizedReads, a.readBytes, a.smallWrites, a.unsized = 0, 0, 0, 0, 0, 0
 	a.placed, a.sequential, a.misaligned = 0, 0, 0
@@ -87,6 +88,9 @@ func (a *account) add(e *ingest.Event, f *Fold) {
 	a.requests++
 	a.ops[op]++
 	a.byFlags[op][int(e.Flags)%flagSets]++
+	if e.Flags >= ingest.FlagsTold {
+		a.told++
+	}
 	if e.Error != 0 {
 		a.errors++
 	}

@@ -11,6 +11,7 @@ const (
 	CtxFlushShare
 	CtxDiscardShare
 	CtxSyncShare
+	CtxWriteSyncShare
 	CtxMetaShare
 	CtxMetaReadShare
 	CtxFUAShare
@@ -108,6 +109,7 @@ var ContextTable = [CtxCount]ContextFact{
 	CtxFlushShare:             {"flush_share", "0..1", "flushes over requests"},
 	CtxDiscardShare:           {"discard_share", "0..1", "discards over requests"},
 	CtxSyncShare:              {"sync_share", "0..1", "requests with the sync flag"},
+	CtxWriteSyncShare:         {"write_sync_share", "0..1", "writes with the sync flag over writes: a caller waits for them"},
 	CtxMetaShare:              {"meta_share", "0..1", "requests with the metadata flag"},
 	CtxMetaReadShare:          {"meta_read_share", "0..1", "reads with the metadata flag over reads"},
 	CtxFUAShare:               {"fua_share", "0..1", "requests with FUA or preflush"},

@@ -168,6 +168,21 @@ func (c *eventColumns) words(get func(e *Event) string) {
 	}
 }
 
+// flags lays out the letters of flags; they are missing where the source doesn't
+// tell flags.
+func (c *eventColumns) flags(letters *[1 << flagCount]string) {
+	col, out := wanted[string](c)
+	if col == nil {
+		return
+	}
+	for i := range out {
+		f := c.ev[i].Flags
+		if out[i] = letters[f&(1<<flagCount-1)]; f == 0 {
+			c.missing(col, c.at+i)
+		}
+	}
+}
+
 // EventColumns gives the columns of EventColumnNames for the given rows of
 // b.Events, in that order. input is the identity of their input. The memory of
 // dst, the columns of an earlier call, is used again. Columns for which has is
@@ -226,7 +241,7 @@ func (c *eventColumns) fill(letters *[1 << flagCount]string) {
 	})
 	c.text(func(e *Event) Name { return e.Comm })
 	c.words(func(e *Event) string { return e.Op.String() })
-	c.words(func(e *Event) string { return letters[e.Flags&(1<<flagCount-1)] })
+	c.flags(letters)
 	c.num64(func(ev []Event, out []int64) {
 		for i := range out {
 			out[i] = ev[i].OffsetBytes

@@ -28,7 +28,7 @@ func batch(n int, seed uint64) *Batch {
 		e.Host, e.Device, e.Comm, e.File = name("h2", "h1", ""), name("sdb", "sda", "nvme0n1"), name("", "dd"), name("/f", "")
 		e.PID, e.Depth, e.Error = int32(some(9)), int32(some(9)), int32(r.IntN(2)*5)
 		e.OffsetBytes, e.SizeBytes, e.QueueNS, e.LatencyNS = some(100), some(3), some(100), some(100)
-		e.Op, e.Flags, e.Kind = Op(r.IntN(5)), Flags(r.IntN(32)), LatencyKind(r.IntN(6))
+		e.Op, e.Flags, e.Kind = Op(r.IntN(5)), (FlagsTold|Flags(r.IntN(32)))*Flags(r.IntN(2)), LatencyKind(r.IntN(6))
 		b.Events = append(b.Events, e)
 		s := NewSample()
 		s.TimeNS, s.IntervalNS, s.Position = night+r.Int64N(20e9), 1e9, int64(i)

@@ -38,6 +38,10 @@ const (
 	FlagPreflush                    // F
 )
 
+// FlagsTold is set where the source tells the flags, so that one that is not set is
+// known not to be; without it nothing is known of them. It has no letter.
+const FlagsTold Flags = 1 << 7
+
 // String gives the letters of the flags in the order S M A U F.
 func (f Flags) String() string {
 	var b [5]byte
@@ -96,9 +100,10 @@ func ParseOp(s string) Op {
 	return OpOther
 }
 
-// ParseFlags is the inverse of Flags.String; other letters are ignored.
+// ParseFlags is the inverse of Flags.String, of flags that are told; other
+// letters are ignored.
 func ParseFlags(s string) Flags {
-	var f Flags
+	f := FlagsTold
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case 'S':

@@ -170,11 +170,12 @@ func (c *values[T]) take(from, n int) []T {
 }
 
 // words is a column of strings out of few, each read once while it is kept;
-// the empty one, as none, is 0.
+// none is 0.
 type words[T ~uint8 | ~uint32] struct {
 	data  []string
 	valid []bool
 	read  func(string) T
+	empty T // what the empty string is read as
 	hand  []T
 	near  [16]struct {
 		text string
@@ -187,6 +188,7 @@ func (c *words[T]) open(t *table, name string, read func(string) T) {
 	clear(c.near[:]) // the names may be others
 	if col, ok := t.byName[name]; ok && t.err == nil {
 		c.data, c.valid = typed[string](t, col), col.Valid
+		c.empty = read("")
 	}
 }
 
@@ -197,14 +199,15 @@ func (c *words[T]) take(from, n int) []T {
 	}
 	c.hand = slices.Grow(c.hand[:0], n)[:n]
 	for i, v := range c.data[from:][:n] {
+		if v == "" {
+			c.hand[i] = c.empty
+			continue
+		}
 		place := unsafe.StringData(v)
 		near := &c.near[(uintptr(unsafe.Pointer(place))>>2^uintptr(len(v)))%uintptr(len(c.near))]
 		// The string that is kept keeps its place from being another's.
 		if len(near.text) != len(v) || unsafe.StringData(near.text) != place {
-			near.text, near.own = v, 0
-			if v != "" {
-				near.own = c.read(v)
-			}
+			near.text, near.own = v, c.read(v)
 		}
 		c.hand[i] = near.own
 	}

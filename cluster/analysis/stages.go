@@ -181,7 +181,7 @@ func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
 // pressures are the causes of the catalogue that are a pressure, with their words.
 var pressures = map[string]string{
-	"cgroup-throttle": "a limit that throttles", "configured-limit": "a limit that throttles", "volume-limit": "a limit that throttles",
+	"cgroup-throttle": "a limit that throttles", "throttle-in-portions": "a limit that throttles", "configured-limit": "a limit that throttles", "volume-limit": "a limit that throttles",
 	"dirty-limit-reached": "write-back", "writeback-backlog": "write-back", "dirty-limit": "write-back",
 }
 

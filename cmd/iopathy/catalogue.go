@@ -48,7 +48,11 @@ func (a *app) catalogueCmd() *cobra.Command {
 				}
 				fmt.Fprintln(a.stdout, "  requires:")
 				for _, r := range p.Requires {
-					fmt.Fprintf(a.stdout, "    %s [%s]\n", r.Says, r.When)
+					known := ""
+					if r.Known {
+						known = ", must be known"
+					}
+					fmt.Fprintf(a.stdout, "    %s [%s%s]\n", r.Says, r.When, known)
 				}
 				fmt.Fprintln(a.stdout, "  evidence:")
 				for _, r := range p.Evidence {

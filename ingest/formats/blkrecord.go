@@ -55,6 +55,7 @@ func blkRWBS(b []byte, empty bool) (op ingest.Op, flags ingest.Flags, ok bool) {
 	if len(b) == 0 || len(b) > 8 {
 		return 0, 0, false
 	}
+	flags = ingest.FlagsTold
 	i := 0
 	if b[0] == 'F' && len(b) > 1 {
 		switch b[1] {

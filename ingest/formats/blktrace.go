@@ -366,6 +366,7 @@ func (d *blktrace) kind(h *blkHeader, r *blkRecord) {
 	default:
 		r.Op = ingest.OpOther
 	}
+	r.Flags |= ingest.FlagsTold
 	if h.tc&blkTCFlush != 0 {
 		r.Flags |= ingest.FlagPreflush
 		if r.Sectors == 0 && r.Action != blkSplit {

@@ -221,6 +221,7 @@ func fold(word []byte, lower string) bool {
 }
 
 func csvFlagsCell(line []byte, i int, flags *ingest.Flags) int {
+	*flags |= ingest.FlagsTold
 	for ; i < len(line) && line[i] != ','; i++ {
 		switch line[i] {
 		case 'S':

@@ -79,14 +79,16 @@ var known = map[string]map[string][]string{
 		"const": {"uniformly-slow"}, "grow": {"ageing"}, "region": {"slow-region"}, "retry": {"read-retries"},
 	},
 	"bandwidth-saturation": {
-		"cgroup limit": {"cgroup-throttle"}, "device cap": {"volume-limit", "link-limit"},
+		"cgroup limit": {"cgroup-throttle", "throttle-in-portions"}, "device cap": {"volume-limit", "link-limit"},
 	},
 	"metadata-storm": {"cold-stat": {"cold-lookups"}, "create-fsync": {"fsync-per-record"}},
 	"cache-thrash": {
 		"mmap": {"mmap-faults"}, "pread": {"random-over-cache", "cyclic-scan"},
 	},
 	"writeback-stall": {
-		"fsync": {"checkpoint-fsync"}, "fdatasync": {"checkpoint-fsync"}, "syncfs": {"bulk-sync"}, "sync_file_range": {"dirty-limit", "bulk-sync"},
+		// syncfs has the kernel's flusher write, as a dirty limit has: the block layer
+		// tells them apart by the flushes alone, where the device takes any.
+		"fsync": {"checkpoint-fsync"}, "fdatasync": {"checkpoint-fsync"}, "syncfs": {"bulk-sync", "dirty-limit"}, "sync_file_range": {"dirty-limit", "bulk-sync"},
 	},
 }
 
