@@ -3,6 +3,7 @@ package features
 import (
 	"cmp"
 	"container/heap"
+	"math"
 
 	"github.com/iopathy/iopathy/ingest"
 )
@@ -93,13 +94,14 @@ type Incident struct {
 	others       [actorKinds]*Actor
 	depth        [actorKinds][][]int64 // by actor, by bin: time in flight
 	slowest      slowHeap
+	callClock    float64 // error of callers' clocks, ns
 }
 
 // NewIncident is an empty Incident: margin is the length of the phases before
 // and after it. Latencies of kind are the device's own; others stand in the
 // ladder only.
 func NewIncident(fromNS, toNS, marginNS int64, kind ingest.LatencyKind, names *ingest.Names) *Incident {
-	f := &Incident{fromNS: fromNS, toNS: toNS, firstNS: fromNS - marginNS, kind: kind, names: names}
+	f := &Incident{fromNS: fromNS, toNS: toNS, firstNS: fromNS - marginNS, kind: kind, names: names, callClock: math.NaN()}
 	f.binNS = max((toNS-fromNS+2*marginNS+incidentBins-1)/incidentBins, 1)
 	f.phase[Before].FromNS, f.phase[Before].ToNS = fromNS-marginNS, fromNS
 	f.phase[During].FromNS, f.phase[During].ToNS = fromNS, toNS
@@ -165,6 +167,10 @@ func (f *Incident) Add(e *ingest.Event, input string) {
 		}
 	}
 }
+
+// CallClock says by how much the clock of those who call may differ from that of
+// the device's log; without it that is unknown.
+func (f *Incident) CallClock(errorNS int64) { f.callClock = float64(errorNS) }
 
 // AddCall takes a request of the same time that a caller measured (a system
 // call, an application): it stands in the ladder only.

@@ -34,7 +34,7 @@ func (f *Incident) Phases() [3]PhaseFigures {
 		for s := range ph.Ladder {
 			st := &ph.Ladder[s]
 			if caller := f.kind != ingest.KindSyscall && f.kind != ingest.KindApp; caller && (st.Name == StageApp.String() || st.Name == StageCall.String()) {
-				st.ClockNS = math.NaN() // of another recording, whose clock may be another
+				st.ClockNS = f.callClock // of another recording, whose clock may be another
 			}
 		}
 	}

@@ -41,6 +41,7 @@ type Clock struct {
 	OffsetNS int64  // added to all times
 	DriftPPB int64  // how much slower the log's clock is, in ns a second
 	AtNS     int64  // the time at which OffsetNS holds, before it is added
+	ErrorNS  int64  // by how much OffsetNS may be wrong against the log it was measured by; 0: not measured
 	Anchor   string // what tells this, in words for people; "" if nothing does
 }
 
@@ -111,11 +112,12 @@ type ClockReport struct {
 	OffsetNS int64  `json:"offset_ns,omitempty"` // as in Clock
 	DriftPPB int64  `json:"drift_ppb,omitempty"`
 	AtNS     int64  `json:"at_ns,omitempty"`
+	ErrorNS  int64  `json:"error_ns,omitempty"`
 }
 
 // Clock is that which reads an input again as it was read.
 func (c ClockReport) Clock() Clock {
-	return Clock{StartNS: c.StartNS, Bare: c.StartNS == 0, OffsetNS: c.OffsetNS, DriftPPB: c.DriftPPB, AtNS: c.AtNS, Anchor: c.Anchor}
+	return Clock{StartNS: c.StartNS, Bare: c.StartNS == 0, OffsetNS: c.OffsetNS, DriftPPB: c.DriftPPB, AtNS: c.AtNS, ErrorNS: c.ErrorNS, Anchor: c.Anchor}
 }
 
 // AlignedWith begins the anchor of a clock that was found from I/Os which another log
@@ -162,7 +164,7 @@ func signed(ns int64) string {
 // clockReport tells how the times of a report came about.
 func (r *reader) clockReport(f Format, dec any) ClockReport {
 	c := r.in.Clock
-	out := ClockReport{Base: f.Clock.String(), Anchor: c.Anchor, StartNS: r.startNS(), OffsetNS: c.OffsetNS, DriftPPB: c.DriftPPB, AtNS: c.AtNS}
+	out := ClockReport{Base: f.Clock.String(), Anchor: c.Anchor, StartNS: r.startNS(), OffsetNS: c.OffsetNS, DriftPPB: c.DriftPPB, AtNS: c.AtNS, ErrorNS: c.ErrorNS}
 	if out.Anchor == "" && out.StartNS != 0 {
 		out.Anchor = "ingest.start_ns"
 	}

@@ -51,7 +51,7 @@ func TestParseClockFile(t *testing.T) {
 	check("stat", "cpu  1 2 3\ncpu0 1 2 3\nbtime 1795953392\nprocesses 7\n", BaseBoot, Clock{StartNS: 1795953392e9})
 	check("a.clock", "start 2026-11-29T12:20:29.5+01:00", BaseRelative, Clock{StartNS: 1795951229500e6})
 	check("a.clock", "start_ns 1795954829506475519", BaseRelative, Clock{StartNS: real})
-	check("a.clock", "offset_ns -30845000 drift_ppb 12 at_ns 7 error_ns 900", BaseEpoch, Clock{Bare: true, OffsetNS: -30845000, DriftPPB: 12, AtNS: 7})
+	check("a.clock", "offset_ns -30845000 drift_ppb 12 at_ns 7 error_ns 900", BaseEpoch, Clock{Bare: true, OffsetNS: -30845000, DriftPPB: 12, AtNS: 7, ErrorNS: 900})
 	check("a.clock", "offset_ns 0", BaseEpoch, Clock{Bare: true})
 
 	// What is of the boot says nothing of a clock that counts from elsewhere, a

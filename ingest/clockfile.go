@@ -43,7 +43,7 @@ func (f *ClockFile) For(base TimeBase) (Clock, bool) {
 	switch {
 	case f.Measured:
 		c.Bare = true
-		c.OffsetNS, c.DriftPPB, c.AtNS = f.OffsetNS, f.DriftPPB, f.AtNS
+		c.OffsetNS, c.DriftPPB, c.AtNS, c.ErrorNS = f.OffsetNS, f.DriftPPB, f.AtNS, f.ErrorNS
 	case base == BaseEpoch:
 		return Clock{}, false
 	case f.StartNS != 0:

@@ -314,17 +314,22 @@ func (v *incidentView) compare(d *IncidentDevice) {
 	v.PeerText = fmt.Sprintf("peers: medians of %s of other devices (%s) during the incident", plural(d.Peers.Windows, "window"), label(d.Group))
 }
 
+// attribute says where the time of a phase goes; pressure is what is known of
+// the incident itself.
+func (d *IncidentDevice) attribute(p features.Phase, pressure string) (analysis.Attribution, bool) {
+	l := analysis.Ladder{Ladder: *d.Phases[p].Stages()}
+	if p != features.During {
+		pressure = ""
+	}
+	return l.Attribute(pressure)
+}
+
 // ladder lists the stages of the phases; pressure is what is known of the
 // incident itself.
 func (v *incidentView) ladder(d *IncidentDevice, pressure string) {
 	longest := 0.0
 	for p := range d.Phases {
-		l := analysis.Ladder{Ladder: *d.Phases[p].Stages()}
-		known := ""
-		if features.Phase(p) == features.During {
-			known = pressure
-		}
-		if a, ok := l.Attribute(known); ok {
+		if a, ok := d.attribute(features.Phase(p), pressure); ok {
 			v.Attributed = append(v.Attributed, upper(features.Phase(p).String())+": "+a.Says)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/iopathy/iopathy/cluster/analysis"
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest"
 )
@@ -51,6 +52,7 @@ func PostmortemJSON(w io.Writer, pm *Postmortem) error {
 
 func (pm *Postmortem) deviceObject(d *IncidentDevice) map[string]any {
 	phases := map[string]any{}
+	r := &pm.Diagnoses[d.Worst]
 	for p := range d.Phases {
 		ph := &d.Phases[p]
 		ladder := []map[string]any{}
@@ -59,6 +61,10 @@ func (pm *Postmortem) deviceObject(d *IncidentDevice) map[string]any {
 		}
 		phases[features.Phase(p).String()] = map[string]any{"from_ns": ph.FromNS, "to_ns": ph.ToNS, "requests": ph.Requests, "reads": ph.Reads, "writes": ph.Writes, "flushes": ph.Flushes,
 			"read_bytes": ph.ReadBytes, "write_bytes": ph.WriteBytes, "errors": ph.Errors, "p50_ns": orNull(ph.P50NS), "p99_ns": orNull(ph.P99NS), "max_ns": orNull(ph.MaxNS), "mean_depth": ph.MeanDepth, "ladder": ladder}
+		if a, ok := d.attribute(features.Phase(p), analysis.PressureOf(r.Pathology, r.Causes)); ok { // where the time goes
+			o := phases[features.Phase(p).String()].(map[string]any)
+			o["layer"], o["says"] = a.Layer.String(), a.Says
+		}
 	}
 	actors := map[string]any{}
 	for by, list := range d.Actors {
@@ -90,7 +96,6 @@ func (pm *Postmortem) deviceObject(d *IncidentDevice) map[string]any {
 		twins = append(twins, map[string]any{"host": t.Host, "device": t.Device, "window_start_ns": t.StartNS, "window_end_ns": t.EndNS, "distance": t.Distance,
 			"verdict": t.Verdict, "pathology": t.Pathology, "severity": t.Severity, "root_cause": t.RootCause})
 	}
-	r := &pm.Diagnoses[d.Worst]
 	return map[string]any{"host": d.Host, "device": d.Device, "phases": phases, "actors": actors, "slowest": slow, "twins": twins, "scores": d.Why.Entries, "flips": d.Why.Flips,
 		"worst_window_start_ns": r.StartNS, "pathology": r.Pathology, "verdict": r.Verdict, "severity": r.Severity, "root_cause": r.RootCause, "rows": d.Rows}
 }

@@ -1,9 +1,11 @@
 package local
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -124,6 +126,8 @@ func (j *Job) foldIncident(manifests []lake.Manifest, k features.Key, kind inges
 	if err != nil {
 		return err
 	}
+	seen := map[string]bool{}    // inputs of the device's own events
+	callers := map[string]bool{} // inputs of those who called
 	for _, s := range index.Streams(k.Device, incidentColumns) {
 		s.Pick(func(g lake.Group) bool { return touching(g, from, to) })
 		input := inputOf(s.Path)
@@ -135,14 +139,55 @@ func (j *Job) foldIncident(manifests []lake.Manifest, k features.Key, kind inges
 			own := e.LatencyNS < 0 || fits(e.Kind, kind)
 			switch {
 			case own && stands(e.TimeNS, input):
+				seen[input] = true
 				fold.Add(e, input)
 			case !own && e.Kind >= ingest.KindSyscall:
+				callers[input] = true
 				fold.AddCall(e) // what a caller measured of the same time
 			}
 		})
 		if err != nil {
 			return err
 		}
+	}
+	return clockBetween(sourcesOf(manifests), seen, callers, fold)
+}
+
+// clockBetween tells a fold how well the clocks of callers agree with those of
+// the device's logs: they are one where a log holds both, and else differ by no
+// more than the errors of the alignments by which either was set. Where nothing
+// was aligned nothing is known.
+func clockBetween(sources map[string]lake.Input, own, callers map[string]bool, fold *features.Incident) error {
+	worst := func(inputs map[string]bool) (most, least int64, err error) {
+		least = math.MaxInt64
+		for _, id := range sortedKeys(inputs) {
+			var c ingest.ClockReport
+			if text := sources[id].Clock; len(text) > 0 {
+				if err := json.Unmarshal(text, &c); err != nil {
+					return 0, 0, fmt.Errorf("manifest's clock of input %s: %w", id, err)
+				}
+			}
+			most, least = max(most, c.ErrorNS), min(least, c.ErrorNS)
+		}
+		return most, least, nil
+	}
+	if len(callers) == 0 || len(own) == 0 {
+		return nil
+	}
+	if len(callers) == 1 && len(own) == 1 && maps.Equal(callers, own) {
+		fold.CallClock(0)
+		return nil
+	}
+	device, deviceLeast, err := worst(own)
+	if err != nil {
+		return err
+	}
+	call, callLeast, err := worst(callers)
+	if err != nil {
+		return err
+	}
+	if callLeast > 0 || deviceLeast > 0 { // each of one side was held against the other, or what set the other
+		fold.CallClock(device + call)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (g *group) match(l *groupLog, refs []*groupLog, tried map[[2]*groupLog]bool
 		l.moved = true
 		l.clock = ingest.Clock{
 			Bare: true, OffsetNS: r.OffsetNS, DriftPPB: r.DriftPPB, AtNS: r.AtNS,
-			Anchor: fmt.Sprintf("%s%s, ± %v", ingest.AlignedWith, Printable(ref.name), roundSpan(r.ErrorNS)),
+			ErrorNS: r.ErrorNS, Anchor: fmt.Sprintf("%s%s, ± %v", ingest.AlignedWith, Printable(ref.name), roundSpan(r.ErrorNS)),
 		}
 		l.source.Correct(&l.clock)
 		for _, all := range l.moments {
@@ -117,7 +117,7 @@ func (g *group) count() {
 				continue
 			case undated(s):
 				s.moved = true
-				s.clock = ingest.Clock{Bare: true, OffsetNS: -fit.OffsetNS, Anchor: fmt.Sprintf("%s%s by its counters, ± %v", ingest.AlignedWith, Printable(l.name), roundSpan(fit.ErrorNS))}
+				s.clock = ingest.Clock{Bare: true, OffsetNS: -fit.OffsetNS, ErrorNS: fit.ErrorNS, Anchor: fmt.Sprintf("%s%s by its counters, ± %v", ingest.AlignedWith, Printable(l.name), roundSpan(fit.ErrorNS))}
 			case max(fit.OffsetNS, -fit.OffsetNS) > togetherDates+fit.ErrorNS:
 				continue
 			}
@@ -160,6 +160,7 @@ func (g *group) dateByCounters(top *groupLog) {
 			}
 		}
 	}
+	top.clock.ErrorNS = best.ErrorNS
 	top.clock.Anchor = fmt.Sprintf("%sthe counters of %s, ± %v", ingest.AlignedWith, Printable(by.name), roundSpan(best.ErrorNS))
 }
 
