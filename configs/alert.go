@@ -98,6 +98,22 @@ func Secrets() []Value {
 	return all
 }
 
+// shortestKey is the least bytes of the key of pseudonyms: with a shorter one, names
+// could be tried out.
+const shortestKey = 16
+
+// AnonymiseKey reads the key of the pseudonyms; an empty one if names stay.
+func (c *Config) AnonymiseKey() (Secret, error) {
+	if c.Anonymise == "" {
+		return Secret{}, nil
+	}
+	s, err := readSecret("anonymise", c.Anonymise)
+	if err == nil && len(s.text) < shortestKey {
+		return Secret{}, fmt.Errorf("config: anonymise: the key in %s has %d bytes, it needs %d: head -c 32 /dev/urandom | base64 makes one", c.Anonymise, len(s.text), shortestKey)
+	}
+	return s, err
+}
+
 // largestSecret bounds the file of a secret.
 const largestSecret = 4096
 

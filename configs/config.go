@@ -32,6 +32,7 @@ type Config struct {
 	Catalogue  string        `mapstructure:"catalogue"`
 	Model      string        `mapstructure:"model"`
 	Scale      string        `mapstructure:"scale"`
+	Anonymise  string        `mapstructure:"anonymise"` // file with the key of the pseudonyms that names become; empty: they stay
 	Report     Report        `mapstructure:"report"`
 	Refit      time.Duration `mapstructure:"refit"`     // how old a model may be, by its data, before nightly fits anew
 	Drift      Drift         `mapstructure:"drift"`     // what nightly fits anew for, beside age

@@ -70,7 +70,7 @@ func (a *app) calibrate(ctx context.Context, truth string) error {
 			return usage("%s stands already: --force replaces it", files[0])
 		}
 	}
-	inv, err := local.ReadInventory(a.config.Inventory)
+	inv, err := local.Inventory(&a.config)
 	if err != nil {
 		return failure{exitUsage, err}
 	}

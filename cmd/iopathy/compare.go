@@ -112,7 +112,7 @@ func (a *app) side(ctx context.Context, sel local.Selection) (compare.Side, erro
 			return compare.Side{}, err
 		}
 	}
-	inv, err := local.ReadInventory(a.config.Inventory)
+	inv, err := local.Inventory(&a.config)
 	if err != nil {
 		return compare.Side{}, failure{exitUsage, err}
 	}

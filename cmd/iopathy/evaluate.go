@@ -315,7 +315,7 @@ func (a *app) shuffled(truth *sides) (*score.Measures, error) {
 	if err != nil {
 		return nil, err
 	}
-	inv, err := local.ReadInventory(a.config.Inventory)
+	inv, err := local.Inventory(&a.config)
 	if err != nil {
 		return nil, failure{exitUsage, err}
 	}

@@ -33,7 +33,7 @@ where the recording's own clock is relative).`,
 			if err != nil {
 				return err
 			}
-			inv, err := local.ReadInventory(a.config.Inventory)
+			inv, err := local.Inventory(&a.config)
 			if err != nil {
 				return failure{exitUsage, err}
 			}

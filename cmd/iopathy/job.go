@@ -67,7 +67,7 @@ func (a *app) wholeJob(ctx context.Context, ingest func(*local.Job) (*local.Inge
 	if err := errors.Join(local.CheckOut(a.config.Out, a.force), local.CheckFigures(a.figuresDir, a.force)); err != nil {
 		return nil, failure{exitUsage, err}
 	}
-	inv, err := local.ReadInventory(a.config.Inventory)
+	inv, err := local.Inventory(&a.config)
 	if err != nil {
 		return nil, failure{exitUsage, err}
 	}

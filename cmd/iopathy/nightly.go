@@ -39,7 +39,7 @@ func (a *app) nightly(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	inv, err := local.ReadInventory(a.config.Inventory)
+	inv, err := local.Inventory(&a.config)
 	if err != nil {
 		return failure{exitUsage, err}
 	}

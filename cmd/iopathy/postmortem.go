@@ -57,7 +57,7 @@ from the data's own start and end, "+90s" and "end-10m".`,
 			if err := a.checkPageDir(a.config.Out); err != nil {
 				return err
 			}
-			inv, err := local.ReadInventory(a.config.Inventory)
+			inv, err := local.Inventory(&a.config)
 			if err != nil {
 				return failure{exitUsage, err}
 			}

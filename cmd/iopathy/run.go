@@ -119,7 +119,7 @@ input.`,
 	a.settingFlags(root)
 	root.AddGroup(&cobra.Group{ID: "job", Title: "Jobs:"}, &cobra.Group{ID: "stage", Title: "Stages:"}, &cobra.Group{ID: "know", Title: "Knowledge:"})
 	root.AddCommand(a.runCmd(), a.demoCmd(), a.ingestCmd(), a.featuresCmd(), a.fitCmd(), a.labelCmd(), a.reportCmd(), a.nightlyCmd(), a.mergeCmd(),
-		a.evaluateCmd(), a.calibrateCmd(), a.explainCmd(), a.postmortemCmd(), a.compareCmd(), a.matrixCmd(), a.formatsCmd(), a.queryCmd(), a.serveCmd(), a.catalogueCmd(), a.configCmd(), a.verifyCmd(), a.alignCmd(), a.generateCmd(), a.versionCmd())
+		a.evaluateCmd(), a.calibrateCmd(), a.explainCmd(), a.postmortemCmd(), a.compareCmd(), a.matrixCmd(), a.formatsCmd(), a.queryCmd(), a.serveCmd(), a.catalogueCmd(), a.configCmd(), a.verifyCmd(), a.pseudonymCmd(), a.alignCmd(), a.generateCmd(), a.versionCmd())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return failure{exitUsage, err} })
 	return root
 }
@@ -142,6 +142,7 @@ func (a *app) settingFlags(root *cobra.Command) {
 	pf.Int("budget", d.Budget, "report only so many episodes, the most costly first; 0 is all")
 	pf.String("catalogue", d.Catalogue, "another catalogue of pathologies (YAML)")
 	pf.String("model", d.Model, "label with this model file instead of fitting")
+	pf.String("anonymise", d.Anonymise, "file with a key: names from logs become pseudonyms in everything that is written")
 	pf.String("scale", d.Scale, "colour scale: group, mission, or IOPS,MS,DEPTH")
 	pf.String("report-echarts-js", d.Report.EchartsJS, "inline this echarts build")
 	pf.String("report-title", d.Report.Title, "title of the report")

@@ -29,7 +29,7 @@ that address, and to names given with --name.`,
 			if local.LakeOf(dir) != dir {
 				return usage("%s is no lake", dir)
 			}
-			inv, err := local.ReadInventory(a.config.Inventory)
+			inv, err := local.Inventory(&a.config)
 			if err != nil {
 				return failure{exitUsage, err}
 			}

@@ -113,7 +113,7 @@ func (a *app) diagnosedOf(fit bool, first, last string) (*local.Job, *local.Diag
 	if err != nil {
 		return nil, nil, err
 	}
-	inv, err := local.ReadInventory(a.config.Inventory)
+	inv, err := local.Inventory(&a.config)
 	if err != nil {
 		return nil, nil, failure{exitUsage, err}
 	}

@@ -22,9 +22,12 @@ type chunkWriter struct {
 	parts   []lake.Part
 	staged  []string // paths of those that wait to take another's place
 	rejects []ingest.Reject
-	workers int // that pack row groups at once
+	asked   map[string]bool // names of evidence that stay
+	workers int             // that pack row groups at once
 	packing packing
 	ticks   int64 // histograms of latencies
+
+	pseudonyms *Pseudonyms // nil: names stay
 
 	checkpoint *lake.CheckpointFile // where the reading of the input goes on
 }
@@ -36,6 +39,7 @@ func (w *chunkWriter) write(c *ingest.Chunk) error {
 	if len(w.names) > 0 {
 		c.Names.Rename(func(old string) string { return cmp.Or(w.names[old], old) })
 	}
+	w.pseudonyms.rows(c, w.asked)
 	shortHosts(c.Batch)
 	var drafts []draft
 	add := func(table string, p *ingest.Partition, ends []int, columns func(from, to int, h *hand) []ingest.Column) {

@@ -79,6 +79,9 @@ func (j *Job) Gather(ctx context.Context, s *Shares) (*Ingested, error) {
 // gatherPieces makes a lake of all pieces of so many inputs, whose parts lie below
 // the directory that in names; it may be the lake itself. Where it names none they are left where they are.
 func (j *Job) gatherPieces(ctx context.Context, pieces []*PieceRead, inputs int, skips []ingest.Skip, warnings []string, in func(*PieceRead) string) (_ *Ingested, err error) {
+	if j.Config.Anonymise != "" {
+		return nil, errShares
+	}
 	byInput, err := whole(pieces, inputs)
 	if err != nil {
 		return nil, err

@@ -81,6 +81,10 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	if err != nil {
 		return nil, err
 	}
+	pseudonyms, err := j.anonymise(manifests)
+	if err != nil {
+		return nil, err
+	}
 	claims, warnings, err := j.know(ctx, inputs, beside, manifests)
 	if err != nil {
 		return nil, err
@@ -88,6 +92,7 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	if mend != nil {
 		if inputs, claims = mend.choose(j, inputs, claims); len(inputs) == 0 {
 			out := &Ingested{Skips: skips}
+			pseudonyms.account(out, inputs, nil, &j.Config)
 			j.sum(out)
 			return out, nil
 		}
@@ -104,9 +109,13 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	live := liveParts(manifests)
 	out := &Ingested{Skips: skips, Warnings: warnings, Reports: make([]ingest.Report, len(inputs))}
 	closed := lake.ClosedDays(manifests)
-	writers, err := j.read(ctx, lock, inputs, claims, beside, live, closed, mend, out)
+	writers, err := j.read(ctx, lock, inputs, claims, beside, live, closed, mend, pseudonyms, out)
 	if err != nil {
 		return nil, err
+	}
+	pseudonyms.account(out, inputs, hostsOf(claims), &j.Config)
+	for i := range claims {
+		claims[i].host = pseudonyms.Of(HostField, claims[i].host)
 	}
 	claims, writers = out.leave(claims, writers)
 	if mend != nil {
@@ -217,8 +226,15 @@ func liveParts(manifests []lake.Manifest) map[string]map[string]lake.Part {
 
 // read reads all inputs, several at once, and writes their parts. Those that
 // will take the place of others wait until all inputs are read.
-func (j *Job) read(ctx context.Context, lock *lake.Lock, inputs []ingest.Input, claims []claim, beside besides, live map[string]map[string]lake.Part, closed map[lake.Day]bool, mend *repair, out *Ingested) ([]*chunkWriter, error) {
+func (j *Job) read(ctx context.Context, lock *lake.Lock, inputs []ingest.Input, claims []claim, beside besides, live map[string]map[string]lake.Part, closed map[lake.Day]bool, mend *repair, pseudonyms *Pseudonyms, out *Ingested) ([]*chunkWriter, error) {
 	writers := make([]*chunkWriter, len(inputs))
+	var asked map[string]bool
+	if pseudonyms != nil {
+		var err error
+		if asked, err = askedFacts(j.Config.Catalogue); err != nil {
+			return nil, err
+		}
+	}
 	var done atomic.Int64
 	var large sync.Mutex
 	g, gctx := errgroup.WithContext(ctx)
@@ -235,7 +251,7 @@ func (j *Job) read(ctx context.Context, lock *lake.Lock, inputs []ingest.Input, 
 			if j.stopped() {
 				return nil
 			}
-			w := &chunkWriter{lake: j.Lake, closed: closed, workers: workers, names: beside.names[filepath.Dir(in.Path)], below: beside.below[filepath.Dir(in.Path)], live: live[claims[i].id], only: mend.only(&claims[i])}
+			w := &chunkWriter{lake: j.Lake, closed: closed, workers: workers, names: beside.names[filepath.Dir(in.Path)], below: pseudonyms.stack(beside.below[filepath.Dir(in.Path)]), pseudonyms: pseudonyms.another(), asked: asked, live: live[claims[i].id], only: mend.only(&claims[i])}
 			if err := j.byMtime(gctx, &in); err != nil {
 				return err
 			}
@@ -323,6 +339,9 @@ func (j *Job) writeRejects(reports []ingest.Report, writers []*chunkWriter) erro
 		for _, r := range w.rejects {
 			if n == keptRejects {
 				break
+			}
+			if w.pseudonyms != nil {
+				r.Text = "" // it may hold any name
 			}
 			line, err := json.Marshal(struct {
 				Path   string `json:"path"`

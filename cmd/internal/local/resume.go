@@ -20,7 +20,7 @@ func (j *Job) readOne(ctx context.Context, in ingest.Input, c *claim, w *chunkWr
 	if rep, ok := unread(in, c); ok {
 		return rep, nil
 	}
-	in.Checkpoints = !in.Duplicate
+	in.Checkpoints = !in.Duplicate && w.pseudonyms == nil // a checkpoint holds names, and torn lines
 	note := ""
 	if c.grown && mend == nil {
 		in.Resume, note = j.resumption(in, c, w)

@@ -47,8 +47,14 @@ type Sources struct {
 	warnings []string
 }
 
+// errShares: shares hold names, and so would what they are put together from.
+var errShares = errors.New("config: anonymise: several processes can't give pseudonyms: let one read the logs")
+
 // Sources finds what is to be read, for a lake that holds nothing yet.
 func (j *Job) Sources(ctx context.Context, sources []string) (*Sources, error) {
+	if j.Config.Anonymise != "" {
+		return nil, errShares
+	}
 	s := &Sources{job: j}
 	var err error
 	if s.inputs, s.beside, s.skips, err = j.find(sources, nil); err != nil {

@@ -102,10 +102,13 @@ func writeLabels(path string, input *reports.Input) error {
 
 // unsaid are the settings that differ between machines and runs of the same
 // input, or tell where things lie: the report says nothing of them.
-var unsaid = []string{"sources", "lake", "out", "inventory", "workers", "output", "fail_on", "catalogue", "model", "report.echarts_js", "ingest.read_bytes", "ingest.clock_offset"}
+var unsaid = []string{"sources", "lake", "out", "inventory", "workers", "output", "fail_on", "catalogue", "model", "report.echarts_js", "anonymise", "ingest.read_bytes", "ingest.clock_offset"}
 
 // always are the settings that the report tells even when they are the default.
 var always = []string{"window", "tick", "seed", "scale", "max_rejects", "cluster.k", "ingest.zone", "ingest.interval"}
+
+// named are the settings that may have names of machines, which pseudonyms hide.
+var named = []string{"ingest.host", "ingest.mappings"}
 
 // settings is the effective configuration as text: what a reader asks for
 // first, and what else is not the default.
@@ -116,7 +119,7 @@ func (j *Job) settings() string {
 		usual[v.Key] = v.Value
 	}
 	for _, v := range j.Config.Values() {
-		if !slices.Contains(unsaid, v.Key) && !strings.HasPrefix(v.Key, "alert.") && !strings.HasPrefix(v.Key, "actuator.") && (slices.Contains(always, v.Key) || !reflect.DeepEqual(v.Value, usual[v.Key])) {
+		if !slices.Contains(unsaid, v.Key) && !strings.HasPrefix(v.Key, "alert.") && !strings.HasPrefix(v.Key, "actuator.") && (j.Config.Anonymise == "" || !slices.Contains(named, v.Key)) && (slices.Contains(always, v.Key) || !reflect.DeepEqual(v.Value, usual[v.Key])) {
 			fmt.Fprintf(&b, "%s: %v\n", v.Key, v.Value)
 		}
 	}
