@@ -73,6 +73,9 @@ func (a *app) nightly(ctx context.Context, args []string) error {
 		return err
 	}
 	job.Stop = nil
+	if err := job.Mend(ctx, sources, say); err != nil {
+		return err
+	}
 	done, err := nights.Run(ctx, &nights.Job{Local: job, Out: a.config.Out, Ingested: in, Inventory: inv, Catalogue: catalogue, Rules: rules, NowNS: time.Now().UnixNano(),
 		Say: say, Judged: func(dir, date string, d *local.Diagnosed) error { return desk.Judged(job, dir, date, d) }})
 	if err != nil {
