@@ -16,6 +16,7 @@ type Explanation struct {
 	Classes []Nearness       `json:"classes"` // of the model, nearest first
 	Alone   Diagnosis        `json:"-"`       // by the window itself, before the neighbours are heard
 	Flips   []Flip           `json:"flips"`   // what would change Alone, smallest change first
+	Notes   []Heard          `json:"notes"`   // of the catalogue, held against the window: whether what is slow is not storage
 }
 
 // Axis is one feature of the window as it was judged.
@@ -127,6 +128,13 @@ func (m *Model) Explain(points []reduce.Point, d []Diagnosis, at int, r *Rules, 
 	alone.Alone = true
 	x.Alone = m.Label(one, r, alone).Diagnoses[0]
 	x.Flips = m.flips(p, j)
+	j.w.look(p)
+	for i := range r.remarks {
+		n := &r.remarks[i]
+		h := j.w.hear(&n.expression, n.Says, n.When)
+		h.ID, h.Holds = n.ID, h.Holds && d[at].Verdict != Sick
+		x.Notes = append(x.Notes, h)
+	}
 	return x
 }
 

@@ -42,6 +42,7 @@ var standing = [...]features.Query{
 	askQueueMax: {Kind: features.EvidenceLatest, Name: "queue_limit"},
 	askReadMax:  {Kind: features.EvidenceLatest, Name: "read_bytes_per_s_limit"},
 	askWriteMax: {Kind: features.EvidenceLatest, Name: "write_bytes_per_s_limit"},
+	FaultQuery:  {Kind: features.EvidenceRate, Name: "pgmajfault"},
 }
 
 const (
@@ -52,7 +53,17 @@ const (
 	askQueueMax
 	askReadMax
 	askWriteMax
+	FaultQuery // major page faults a second: its place in Rules.Asked of every catalogue
 )
+
+// MajorFaults is how many major page faults a second the host of a window has,
+// where a source tells.
+func MajorFaults(w *features.Window) (perS float64, ok bool) {
+	if r, ok := w.Reading(FaultQuery); ok {
+		return r.Value, true
+	}
+	return 0, false
+}
 
 // limitOf is what the inventory tells, or else the evidence.
 func limitOf(p *reduce.Point, known float64, query int) float64 {

@@ -29,6 +29,8 @@ var analysisNames = map[analysis.Kind]string{
 	analysis.MetadataOperations: "Metadata knee",
 	analysis.PeriodicCulprit:    "Periodic culprit",
 	analysis.Tiers:              "Tiers",
+	analysis.FaultAmplification: "Page faults a page read",
+	analysis.ReadAmplification:  "Read amplification",
 }
 
 // analyses lists the answers about a device: those to act upon first. What

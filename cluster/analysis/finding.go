@@ -32,6 +32,8 @@ const (
 	MetadataOperations Kind = "metadata-knee"
 	PeriodicCulprit    Kind = "periodic-culprit"
 	Tiers              Kind = "tiers"
+	FaultAmplification Kind = "fault-amplification"
+	ReadAmplification  Kind = "read-amplification"
 )
 
 // Finding is the answer to one question.

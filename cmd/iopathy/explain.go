@@ -169,6 +169,7 @@ func writeExplained(out io.Writer, e *local.Explained, twins []cluster.Twin) err
 		writeScores(w, e)
 		writeEvidence(w, e)
 		writeCauses(w, e)
+		writeNotes(w, e)
 		writeFlips(w, e)
 		writeTwins(w, twins)
 	}
@@ -320,6 +321,32 @@ func writeCauses(w io.Writer, e *local.Explained) {
 		for _, c := range e.Diagnosis.Causes {
 			fmt.Fprintf(w, "  episode: %d of %d windows vote for %s (%.0f to %.0f %% at 95 %%)\n", c.Votes, c.Of, c.ID, 100*c.Low, 100*c.High)
 		}
+	}
+}
+
+// writeNotes tells whether other than storage explains a wait: what the catalogue
+// notes of the host's CPUs, memory and GPUs, and what can't be told of them.
+func writeNotes(w io.Writer, e *local.Explained) {
+	var holds []*cluster.Heard
+	told := 0
+	for i := range e.Why.Notes {
+		h := &e.Why.Notes[i]
+		if h.Told {
+			told++
+		}
+		if h.Holds {
+			holds = append(holds, h)
+		}
+	}
+	fmt.Fprint(w, "\nIs it other than storage?\n")
+	switch {
+	case told == 0:
+		fmt.Fprint(w, "  no source tells of CPUs, memory, pressure or GPUs\n")
+	case len(holds) == 0:
+		fmt.Fprintf(w, "  nothing of it holds (%d of %d notes can be told)\n", told, len(e.Why.Notes))
+	}
+	for _, h := range holds {
+		fmt.Fprintf(w, "  %s: %s\n      %s  [%s]\n", h.ID, h.Says, h.When, facts(h))
 	}
 }
 

@@ -86,15 +86,21 @@ func (j *Job) analyse(d *Diagnosed, keys []features.Key) ([]analysis.Finding, er
 		pauses[host] = found
 		all = append(all, analysis.Pauses(host, found, len(byHost[host])))
 	}
-	windows, devices := map[features.Key][]features.Window{}, map[string]int{}
+	windows, devices, ofHost := map[features.Key][]features.Window{}, map[string]int{}, map[string][]features.Window{}
 	for i := range d.Windows {
 		w := &d.Windows[i]
 		if i == 0 || d.Windows[i-1].Key != w.Key {
 			devices[w.Host]++
 		}
+		if hosts[w.Host] {
+			ofHost[w.Host] = append(ofHost[w.Host], *w)
+		}
 		if slices.Contains(keys, w.Key) {
 			windows[w.Key] = append(windows[w.Key], *w)
 		}
+	}
+	for _, host := range sortedKeys(ofHost) {
+		all = append(all, analysis.Amplifications(host, ofHost[host])...)
 	}
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, byKey)
