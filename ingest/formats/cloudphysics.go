@@ -87,6 +87,7 @@ var Cydonia = ingest.Register(ingest.Format{
 	Doc:   "CloudPhysics and other block traces in Cydonia's CSV (time,lba,r|w,bytes without a header)",
 	Kind:  ingest.KindNone,
 	Needs: "a start (start_ns): times are microseconds since the trace began",
+	Clock: ingest.BaseRelative,
 	Lacks: "latency (times are arrivals), host, device (the file's name is taken), process, flags, queue depth, error",
 	Sniff: func(head []byte, _ string) int { return traceSure(&cydonia{}, head, 1) },
 	Line: func(src *ingest.Source) (ingest.LineDecoder, error) {

@@ -26,6 +26,7 @@ var FSSlower = ingest.Register(ingest.Format{
 	Doc:   "bcc and libbpf-tools ext4slower, xfsslower, btrfsslower, nfsslower, zfsslower, as table or CSV (-j)",
 	Kind:  ingest.KindSyscall,
 	Needs: "a start (start_ns) in the day of the first line, and the zone (UTC is taken); with -j, when the host booted",
+	Clock: ingest.BaseRelative,
 	Lacks: "all calls faster than the tool's threshold: rates and shares mean little; host, device, flags, queue depth, error; times are whole seconds without -j",
 	Sniff: func(head []byte, _ string) int {
 		for line := range bytes.Lines(head) {

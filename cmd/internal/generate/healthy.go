@@ -153,7 +153,11 @@ func (s *site) healthy() (kind string, loads []Load) {
 		f.Rate, f.Limit, f.Steps = s.logBetween(0.2, 1.5), 2, journal(8*kib, 16*kib)
 		loads = []Load{s.random(0.25), f}
 	case "backup":
-		loads = []Load{s.random(0.15), s.stream(s.between(0.2, 0.45))}
+		l := s.stream(s.between(0.2, 0.45))
+		if s.law.Rotates { // between two of its requests the head is elsewhere
+			l.Rate = min(l.Rate, 0.35*1e9/s.law.aloneNS(l.Sizes[0]))
+		}
+		loads = []Load{s.random(0.15), l}
 	}
 	return kind, loads
 }
