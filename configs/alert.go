@@ -158,7 +158,7 @@ func checkURL(s string) error {
 	case err != nil:
 		return errors.New("is no URL")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return errors.New("want http://HOST/... or https://HOST/...")
+		return errors.New("want http or https, a host and a path")
 	case u.User != nil:
 		return errors.New("a name and a password don't belong into it")
 	}

@@ -112,6 +112,8 @@ var (
 	kernelThread = regexp.MustCompile(`^(kworker/(u?[0-9]+:[0-9]+H?)([-+](flush-[0-9]+:[0-9]+|events(_[a-z_]+)?|kblockd|writeback))?|(jbd2|xfsaild|xfs-cil|xfs-buf|xfs-conv|btrfs-transaction|dmcrypt_write|ext4lazyinit|f2fs_ckpt)(/(sd[a-z]{1,3}|vd[a-z]{1,2}|dm-|md|nvme[0-9]+n)[0-9]*(p?[0-9]+)?(-[0-9]+)?)?|(kswapd|kcompactd|ksoftirqd|migration|rcu_[a-z_]+|watchdog|irq|loop|md|kthreadd|khugepaged|khungtaskd|ksmd|kauditd|swapper)/?[0-9]*(_raid[0-9]+|_resync)?)$`)
 	// plainValue is a number, maybe with a unit, or a span of two; no address.
 	plainValue = regexp.MustCompile(`^[-+]?[0-9]+([.,][0-9]+)?(\.\.[0-9]+)? ?([kKMGTP]?i?B(/s)?|ns|us|ms|s|%|C|W|GT/s|x[0-9]+)?$`)
+	// inQuotes is what words say that stood in a log.
+	inQuotes = regexp.MustCompile(`"(\\.|[^"\\])*"`)
 	// factName is what formats call their facts; a figure that a log names itself may look so, too.
 	factName = regexp.MustCompile(`^[a-z][a-z0-9_.]*$`)
 )
@@ -293,7 +295,8 @@ func (p *Pseudonyms) account(out *Ingested, inputs []ingest.Input, hosts []strin
 	for i := len(words) - 1; i >= 0; i-- {
 		words = slices.Insert(words, i+1, pairs[words[i]])
 	}
-	scrub := strings.NewReplacer(words...).Replace
+	known := strings.NewReplacer(words...)
+	scrub := func(text string) string { return inQuotes.ReplaceAllString(known.Replace(text), `"..."`) }
 	for i := range out.Reports {
 		r := &out.Reports[i]
 		r.Problem, r.Note, r.Torn = scrub(r.Problem), scrub(r.Note), scrub(r.Torn)

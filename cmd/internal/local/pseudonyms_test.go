@@ -1,6 +1,7 @@
 package local
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,5 +116,26 @@ func TestPseudonymsOfRows(t *testing.T) {
 	inv := p.inventory(reduce.Inventory{features.Key{Host: "x1", Device: "sda"}: {Model: "M"}})
 	if inv[features.Key{Host: p.Of(HostField, "x1"), Device: "sda"}].Model != "M" {
 		t.Errorf("inventory: %v", inv)
+	}
+}
+
+// Words about inputs keep no path, no folder, no host and nothing that stood in a log.
+func TestPseudonymsOfAccount(t *testing.T) {
+	p := pseudonyms(t, "0123456789abcdef")
+	c := configs.Default()
+	c.Ingest.Host, c.Ingest.ClockOffset = "secret-cli", []string{"*secret*=1s"}
+	out := &Ingested{
+		Reports: []ingest.Report{{Path: "/logs/secret-dir/secret-a.csv", Host: "secret-h", Problem: `open /logs/secret-dir/secret-a.csv: line 3: want a number, got "secret \"x\" y" and "secret"`, Note: "secret-a.csv: read from its start",
+			Clock: ingest.ClockReport{Anchor: ingest.AlignedWith + "secret-b.csv, ± 3µs"}}},
+		Skips:    []ingest.Skip{{Path: "/logs/secret-dir/secret-c.clock", Reason: "beside secret-a.csv"}},
+		Warnings: []string{"secret-a.csv, secret-c.clock: taken for secret-found", "--clock-offset *secret*=1s matches no log", "of secret-cli"},
+	}
+	p.account(out, []ingest.Input{{Path: "/logs/secret-dir/secret-a.csv"}}, []string{"secret-found"}, &c)
+	if s := fmt.Sprintf("%+v", *out); strings.Contains(s, "secret") {
+		t.Error(s)
+	}
+	r := out.Reports[0]
+	if r.Path != p.Of(LogField, "/logs/secret-dir/secret-a.csv") || !strings.HasPrefix(r.Problem, "open log-") || !strings.HasSuffix(r.Problem, `: line 3: want a number, got "..." and "..."`) || r.Clock.Anchor != ingest.AlignedWith+"another log" {
+		t.Errorf("%+v", r)
 	}
 }
