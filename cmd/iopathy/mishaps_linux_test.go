@@ -78,7 +78,7 @@ func TestDrillDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		used := int64(stat.Blocks-stat.Bfree) * int64(stat.Bsize)
-		room := int64(8<<10) + int64(i)*int64(6<<20)/int64(max(points, 20))
+		room := int64(8<<10) + int64(i)*int64(1300<<10)/int64(max(points, 20))
 		if err := mount(syscall.MS_REMOUNT, used+room); err != nil {
 			t.Fatal(err)
 		}

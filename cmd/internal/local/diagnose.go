@@ -331,6 +331,9 @@ func (j *Job) StoreLabels(d *Diagnosed) error {
 	}
 	keep := newKeeping(j, manifests)
 	defer keep.drop()
+	if err := keep.begin(lock, lake.Labels, lake.Baselines); err != nil {
+		return err
+	}
 	if err := keep.labels(d); err != nil {
 		return err
 	}

@@ -119,6 +119,11 @@ func (j *Job) features(ctx context.Context, inputs []string, anew bool) ([]lake.
 	}
 	keep := newKeeping(j, p.manifests)
 	defer keep.drop()
+	if len(p.records) > 0 {
+		if err := keep.begin(lock, lake.Windows, lake.Ticks, lake.Profiles); err != nil {
+			return nil, err
+		}
+	}
 	if err := j.foldCells(ctx, p, keep); err != nil {
 		return nil, err
 	}

@@ -25,6 +25,27 @@ type keeping struct {
 	staged    []string
 	same      map[string]bool // paths of parts that stay
 	changed   map[cell]bool   // whose windows are others than before
+
+	lock   *lake.Lock
+	note   string // of what is begun; "" for nothing
+	stored bool
+}
+
+// begin notes that parts of the tables are about to be written, so that what a crash
+// leaves of them is swept.
+func (k *keeping) begin(lock *lake.Lock, tables ...string) error {
+	k.lock, k.note = lock, k.run(tables)
+	return lock.Begin(k.note, tables)
+}
+
+// end takes that note back.
+func (k *keeping) end() error {
+	if k.note == "" {
+		return nil
+	}
+	run := k.note
+	k.note = ""
+	return k.lock.End(run)
 }
 
 func newKeeping(j *Job, manifests []lake.Manifest) *keeping {
@@ -70,12 +91,22 @@ func (j *Job) sound(p lake.Part) bool {
 	return err == nil && len(faults) == 0
 }
 
-// drop removes what waits and was not stored.
+// drop removes what was written and not stored.
 func (k *keeping) drop() {
 	for _, name := range k.staged {
 		_ = os.Remove(lake.StagedPath(filepath.Join(k.j.Lake, filepath.FromSlash(name)))) // swept otherwise
 	}
 	k.staged = nil
+	if k.stored {
+		return
+	}
+	for _, p := range k.parts {
+		if _, waits := k.live[p.Path]; !waits {
+			_ = os.Remove(filepath.Join(k.j.Lake, filepath.FromSlash(p.Path))) // swept otherwise
+		}
+	}
+	k.parts = nil
+	_ = k.end() // what is left of it is swept
 }
 
 // store writes the manifest by which the parts take the place of the tables'
@@ -109,7 +140,8 @@ func (k *keeping) store(lock *lake.Lock, cells []lake.Cell, tables ...string) ([
 	if tables[0] == lake.Windows {
 		m.Cells = cells
 	} else if m.Judged = k.judged(cells); len(k.parts)+len(removed)+len(m.Judged) == 0 {
-		return k.manifests, nil
+		k.stored = true
+		return k.manifests, k.end()
 	}
 	staged, err := lock.StageManifest(m)
 	if err != nil {
@@ -124,7 +156,8 @@ func (k *keeping) store(lock *lake.Lock, cells []lake.Cell, tables ...string) ([
 	if err := staged.Commit(); err != nil {
 		return nil, err
 	}
-	if err := k.j.remove(removed); err != nil {
+	k.stored = true
+	if err := errors.Join(k.j.remove(removed), k.end()); err != nil {
 		return nil, err
 	}
 	return lake.Manifests(k.j.Lake)
