@@ -33,6 +33,7 @@ var clocks = []string{"15:04:05.999999999", "15:04"}
 //	+12.3s, start+5m, end-10m       from the data's start or end
 //	1795967085000000000             nanoseconds since 1970
 //
+// Of a time that a clock has shown twice, when it was put back, the first counts.
 // Where the recording's own clock is relative, + counts from its second 0.
 func (t Times) Moment(s string) (int64, error) {
 	s = strings.Join(strings.Fields(s), " ")
@@ -133,7 +134,16 @@ func (t Times) clock(s string) *time.Time {
 }
 
 func onDay(day time.Time, clock *time.Time) time.Time {
-	return time.Date(day.Year(), day.Month(), day.Day(), clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), day.Location())
+	return firstOf(time.Date(day.Year(), day.Month(), day.Day(), clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), day.Location()))
+}
+
+// firstOf is the first of the moments that a clock shows the same: there are two
+// where it was put back by an hour. (time.Date says of neither that it is the one.)
+func firstOf(v time.Time) time.Time {
+	if before := v.Add(-time.Hour); before.Hour() == v.Hour() && before.Day() == v.Day() {
+		return before
+	}
+	return v
 }
 
 func (t Times) zone() *time.Location {
@@ -147,7 +157,7 @@ func (t Times) zone() *time.Location {
 func (t Times) written(s string) (int64, bool) {
 	for _, layout := range forms {
 		if v, err := time.ParseInLocation(layout, s, t.zone()); err == nil {
-			return v.UnixNano(), true
+			return firstOf(v).UnixNano(), true
 		}
 		if v, err := time.Parse(layout+" -0700", s); err == nil {
 			return v.UnixNano(), true
@@ -167,7 +177,7 @@ func (t Times) written(s string) (int64, bool) {
 	}
 	for _, layout := range forms {
 		if v, err := time.ParseInLocation(layout, s[:at], zone); err == nil {
-			return v.UnixNano(), true
+			return firstOf(v).UnixNano(), true
 		}
 	}
 	return 0, false

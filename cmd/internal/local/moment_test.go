@@ -81,3 +81,40 @@ func TestMoment(t *testing.T) {
 		}
 	}
 }
+
+// Clocks in Berlin went from 02:00 to 03:00 on 29 March 2026 and from 03:00 back
+// to 02:00 on 25 October (the IANA database). A time that was not is the one an
+// hour on; of one that was twice the first counts; durations are of real hours.
+func TestMomentWhereClocksChange(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Skip("no time zones here: ", err)
+	}
+	check := func(now, s, want string) {
+		t.Helper()
+		at := func(s string) int64 {
+			v, err := time.Parse(time.RFC3339, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v.UnixNano()
+		}
+		got, err := Times{Now: time.Unix(0, at(now)), Zone: berlin}.Moment(s)
+		if err != nil || got != at(want) {
+			t.Errorf("at %s %q is %s (%v), want %s", now, s, time.Unix(0, got).UTC().Format(time.RFC3339), err, want)
+		}
+	}
+	const spring, autumn = "2026-03-30T08:00:00Z", "2026-10-26T08:00:00Z" // the days after
+	check(spring, "2026-03-29 01:59", "2026-03-29T00:59:00Z")
+	check(spring, "2026-03-29 02:30", "2026-03-29T01:30:00Z") // there was none: 03:30
+	check(spring, "2026-03-29 03:00", "2026-03-29T01:00:00Z")
+	check(spring, "yesterday 04:00", "2026-03-29T02:00:00Z")
+	check(spring, "yesterday", "2026-03-28T23:00:00Z")
+	check("2026-03-29T02:00:00Z", "-2h", "2026-03-29T00:00:00Z") // 04:00 less two hours is 01:00
+	check("2026-03-29T08:00:00Z", "1d ago", "2026-03-28T08:00:00Z")
+	check(autumn, "2026-10-25 02:30", "2026-10-25T00:30:00Z") // the first of two
+	check(autumn, "2026-10-25T02:30:00+01:00", "2026-10-25T01:30:00Z")
+	check(autumn, "2026-10-25 02:30 +0100", "2026-10-25T01:30:00Z")
+	check(autumn, "yesterday 03:00", "2026-10-25T02:00:00Z")
+	check(autumn, "2026-10-25 02:30 UTC", "2026-10-25T02:30:00Z")
+}
