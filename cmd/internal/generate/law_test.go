@@ -27,7 +27,7 @@ type row struct {
 
 // whole is the row of a request in a format that tells all.
 func whole(r *Request) row {
-	return row{r.At[Completed], r.LatencyNS(), r.QueueNS(), r.Offset, r.Size, r.PID, r.Op, r.Flags, r.Comm, ingest.KindQ2C}
+	return row{r.At[Completed], r.LatencyNS(), r.QueueNS(), r.Offset, r.Size, r.PID, r.Op, r.Flags | ingest.FlagsTold, r.Comm, ingest.KindQ2C}
 }
 
 // down cuts a time to a resolution.
@@ -82,7 +82,7 @@ var laws = map[string]func(r *Request) (row, bool){
 	},
 	"biosnoop-bcc": func(r *Request) (row, bool) {
 		e := whole(r)
-		e.time, e.latency, e.queue, e.flags, e.kind = down(e.time, 1e3), down(r.ServedNS(), 1e4), none, 0, ingest.KindD2C
+		e.time, e.latency, e.queue, e.flags, e.kind = down(e.time, 1e3), down(r.ServedNS(), 1e4), none, ingest.FlagsTold, ingest.KindD2C // a letter alone is read as libbpf-tools' without flags
 		if r.Op == ingest.OpFlush {
 			e.offset = none
 		}
