@@ -48,8 +48,14 @@ type Skip struct {
 // globs. Files that one format reads together (Format.Group) become one input.
 // A source that does not exist, or a glob without a match, is an error.
 func Resolve(sources []string, stdin io.Reader, o Options) ([]Input, []Skip, error) {
+	return ResolveWith(sources, stdin, o, nil)
+}
+
+// ResolveWith is Resolve where some sources are no paths: list finds what they
+// hold, and may be nil.
+func ResolveWith(sources []string, stdin io.Reader, o Options, list Lister) ([]Input, []Skip, error) {
 	o = o.filled()
-	f := finder{o: o, seen: make(map[string]bool)}
+	f := finder{o: o, seen: make(map[string]bool), list: list}
 	for _, s := range sources {
 		if err := f.source(s, stdin); err != nil {
 			return nil, nil, err
@@ -67,6 +73,7 @@ type finder struct {
 	skips    []Skip
 	seen     map[string]bool
 	unpacked unpacked
+	list     Lister
 }
 
 func (f *finder) source(s string, stdin io.Reader) error {
@@ -84,6 +91,15 @@ func (f *finder) source(s string, stdin io.Reader) error {
 		}
 		f.inputs = append(f.inputs, in)
 		return nil
+	}
+	if f.list != nil {
+		found, err := f.list(s)
+		if err != nil {
+			return fmt.Errorf("ingest: source: %w", err)
+		}
+		if found != nil {
+			return f.objects(found)
+		}
 	}
 	info, err := os.Stat(s)
 	switch {

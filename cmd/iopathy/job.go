@@ -15,6 +15,7 @@ import (
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/local"
+	"github.com/iopathy/iopathy/ingest/bucket"
 )
 
 func (a *app) runCmd() *cobra.Command {
@@ -44,9 +45,16 @@ func (a *app) sources(args []string) ([]string, error) {
 		args = a.config.Sources
 	}
 	if len(args) == 0 {
-		return nil, usage("say what to read: a file, a directory, a glob, or - for standard input")
+		return nil, usage("say what to read: a file, a directory, a glob, the URL of a bucket, or - for standard input")
 	}
-	return args, nil
+	paths := make([]string, len(args))
+	for i, s := range args {
+		var err error
+		if paths[i], err = bucket.LocalPath(s); err != nil {
+			return nil, failure{exitUsage, err}
+		}
+	}
+	return paths, nil
 }
 
 // mainJob is `iopathy run`: the five stages one after another. What was said

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iopathy/iopathy/configs"
+	"github.com/iopathy/iopathy/ingest/bucket"
 	"github.com/iopathy/iopathy/ingest/lake"
 )
 
@@ -51,6 +52,7 @@ type app struct {
 	refit          bool
 	figuresDir     string
 	shard          string
+	buckets        bucket.Opened // of sources and lakes that are URLs
 }
 
 // run is the whole program: it returns the exit code.
@@ -103,8 +105,8 @@ func (a *app) root() *cobra.Command {
 		Long: `iopathy reads what storage tools write (block traces, fio, iostat), keeps every
 I/O in a Parquet lake, describes each device and window by 12 temporal features,
 finds the sick ones, names what they suffer from with evidence, and writes an
-offline HTML report. A SOURCE is a file, a directory, a glob or - for standard
-input.`,
+offline HTML report. A SOURCE is a file, a directory, a glob, the URL of a
+bucket (s3://BUCKET/PREFIX/) or - for standard input.`,
 		Example: `  iopathy demo
   iopathy run trace.blkparse.gz --out report/
   iopathy run logs/ --inventory inventory.csv --out report/`,

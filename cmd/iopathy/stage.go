@@ -17,7 +17,7 @@ func (a *app) job(lake string) *local.Job {
 	return &local.Job{
 		Config: a.config, Lake: lake, Version: version().Version,
 		RunID:    fmt.Sprintf("%s-%d", time.Now().UTC().Format("20060102T150405.000Z"), os.Getpid()),
-		Progress: a.progress(), FiguresDir: a.figuresDir,
+		Progress: a.progress(), FiguresDir: a.figuresDir, Buckets: &a.buckets,
 	}
 }
 

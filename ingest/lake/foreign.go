@@ -70,6 +70,17 @@ func OpenText(path string, want []string) (*Text, error) {
 	return t, nil
 }
 
+// OpenTextAt is OpenText of a file that lies elsewhere; name is what errors call
+// it.
+func OpenTextAt(name string, src io.ReaderAt, size int64, want []string) (*Text, error) {
+	t, err := newText(name, io.NewSectionReader(src, 0, size), size, want)
+	if err != nil {
+		return nil, fmt.Errorf("lake: open %s: %w", name, err)
+	}
+	t.close = func() error { return nil }
+	return t, nil
+}
+
 func newText(path string, src source, size int64, want []string) (*Text, error) {
 	if err := checkFooter(src, size); err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ var rooms = map[string][]string{
 	"ingest":                 {},
 	"ingest/formats":         {"ingest"},
 	"ingest/align":           {"ingest"},
+	"ingest/bucket":          {},
 	"ingest/lake":            {},
 	"features":               {"ingest"},
 	"reduce":                 {"features", "ingest"},

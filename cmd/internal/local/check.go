@@ -40,7 +40,7 @@ const (
 
 // Check reads the sources and tells what became of them. Nothing is written.
 func (j *Job) Check(ctx context.Context, sources []string, stdin io.Reader) ([]Checked, []ingest.Skip, error) {
-	inputs, skips, err := j.resolve(sources, stdin)
+	inputs, skips, err := j.resolve(ctx, sources, stdin)
 	if err != nil {
 		return nil, nil, err
 	}

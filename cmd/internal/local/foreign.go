@@ -1,24 +1,30 @@
 package local
 
 import (
+	"context"
 	"io"
 	"os"
 	"slices"
 
 	"github.com/iopathy/iopathy/ingest"
+	"github.com/iopathy/iopathy/ingest/bucket"
 	"github.com/iopathy/iopathy/ingest/lake"
 )
 
 // resolve finds the inputs of sources. Parquet files become inputs of their rows
 // as text where a mapping of the settings reads such files.
-func (j *Job) resolve(sources []string, stdin io.Reader) ([]ingest.Input, []ingest.Skip, error) {
-	inputs, skips, err := ingest.Resolve(sources, stdin, j.Config.Ingest)
+func (j *Job) resolve(ctx context.Context, sources []string, stdin io.Reader) ([]ingest.Input, []ingest.Skip, error) {
+	inputs, skips, err := ingest.ResolveWith(sources, stdin, j.Config.Ingest, j.lister(ctx))
 	if err != nil {
 		return nil, nil, err
 	}
 	want := tableColumns(j.Config.Ingest.Mappings)
 	for i := range inputs {
-		if in := &inputs[i]; len(want) > 0 && len(in.Members) == 0 && isParquet(in.Path) {
+		if in := &inputs[i]; len(want) > 0 && len(in.Members) == 0 && bucket.IsURL(in.Path) {
+			if err := j.tableObject(ctx, in, want); err != nil {
+				return nil, nil, err
+			}
+		} else if len(want) > 0 && len(in.Members) == 0 && isParquet(in.Path) {
 			path := in.Path
 			in.Table = true
 			in.Open = func() (io.ReadCloser, error) {

@@ -65,7 +65,7 @@ func (j *Job) Ingest(ctx context.Context, sources []string, stdin io.Reader) (*I
 
 // ingest is Ingest, or the part of Repair that writes.
 func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, mend *repair) (_ *Ingested, err error) {
-	inputs, beside, skips, err := j.find(sources, stdin)
+	inputs, beside, skips, err := j.find(ctx, sources, stdin)
 	if err != nil {
 		return nil, err
 	}
@@ -127,8 +127,8 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 }
 
 // find resolves the sources, and takes the files that tell of others out of them.
-func (j *Job) find(sources []string, stdin io.Reader) (logs []ingest.Input, beside besides, skips []ingest.Skip, err error) {
-	inputs, skips, err := j.resolve(sources, stdin)
+func (j *Job) find(ctx context.Context, sources []string, stdin io.Reader) (logs []ingest.Input, beside besides, skips []ingest.Skip, err error) {
+	inputs, skips, err := j.resolve(ctx, sources, stdin)
 	if err != nil {
 		return nil, beside, nil, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/configs"
+	"github.com/iopathy/iopathy/ingest/bucket"
 )
 
 // Job is one execution of iopathy on a lake.
@@ -17,6 +18,7 @@ type Job struct {
 	FiguresDir string // directory for the report's figures and tables as files; "" for none
 
 	SkipEmpty bool            // an ingest that finds nothing new leaves no manifest
+	Buckets   *bucket.Opened  // of the sources that are URLs; nil: such sources are not taken
 	Stop      <-chan struct{} // once it is closed an ingest begins no further input, and ends well with those that it has; may be nil
 
 	cells  map[cell]bool     // that it speaks of; nil: not said yet

@@ -2,6 +2,7 @@ package local
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/iopathy/iopathy/ingest"
+	"github.com/iopathy/iopathy/ingest/bucket"
 	"github.com/iopathy/iopathy/ingest/lake"
 	"github.com/iopathy/iopathy/reports"
 )
@@ -53,6 +55,13 @@ func (j *Job) quote(lines []reports.SlowLine, sources map[string]lake.Input) (wo
 
 // linesOf reads lines of an input that is a regular file.
 func (j *Job) linesOf(in lake.Input, places []int64) (map[int64][]byte, error) {
+	if bucket.IsURL(in.Path) {
+		source, err := j.object(context.Background(), in.Path)
+		if err != nil {
+			return nil, err
+		}
+		return ingest.Lines(source, j.Config.Ingest, in.ID, in.HeadBytes, places, rawBytes, unpackBytes)
+	}
 	info, err := os.Stat(in.Path)
 	if err != nil {
 		return nil, err

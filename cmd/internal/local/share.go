@@ -57,7 +57,7 @@ func (j *Job) Sources(ctx context.Context, sources []string) (*Sources, error) {
 	}
 	s := &Sources{job: j}
 	var err error
-	if s.inputs, s.beside, s.skips, err = j.find(sources, nil); err != nil {
+	if s.inputs, s.beside, s.skips, err = j.find(ctx, sources, nil); err != nil {
 		return nil, err
 	}
 	for _, in := range s.inputs {

@@ -1,0 +1,5 @@
+//go:build azure
+
+package bucket
+
+import _ "gocloud.dev/blob/azureblob" // links azblob://

@@ -1,0 +1,149 @@
+package bucket
+
+import (
+	"container/list"
+	"context"
+	"io"
+	"sync"
+
+	"gocloud.dev/blob"
+)
+
+// cache keeps the blocks that were used last. A block that several ask for at
+// once is fetched once.
+type cache struct {
+	most  int
+	mu    sync.Mutex
+	by    map[blockName]*block
+	order list.List // of *block, the one used last first
+}
+
+type blockName struct {
+	key    string
+	number int64
+}
+
+type block struct {
+	name  blockName
+	ready chan struct{}
+	of    version
+	data  []byte
+	err   error
+	place *list.Element
+}
+
+// take gives a block, and whether it is the caller's to fill.
+func (c *cache) take(name blockName) (b *block, fill bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if b := c.by[name]; b != nil {
+		c.order.MoveToFront(b.place)
+		return b, false
+	}
+	if c.by == nil {
+		c.by = map[blockName]*block{}
+	}
+	for c.order.Len() >= c.most { // one that is being fetched is finished by those who wait for it
+		c.drop(c.order.Back().Value.(*block))
+	}
+	b = &block{name: name, ready: make(chan struct{})}
+	b.place = c.order.PushFront(b)
+	c.by[name] = b
+	return b, true
+}
+
+func (c *cache) drop(b *block) {
+	c.order.Remove(b.place)
+	if c.by[b.name] == b {
+		delete(c.by, b.name)
+	}
+}
+
+// forget drops what is kept of an object, or one block of it that failed.
+func (c *cache) forget(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for e := c.order.Front(); e != nil; {
+		b := e.Value.(*block)
+		e = e.Next()
+		if b.name.key == key {
+			c.drop(b)
+		}
+	}
+}
+
+// block gives a block of an object.
+func (b *Bucket) block(ctx context.Context, key string, number int64) (*block, error) {
+	for {
+		o, fill := b.cache.take(blockName{key, number})
+		if fill {
+			o.data, o.of, o.err = b.fetch(ctx, key, number)
+			if o.err != nil {
+				b.cache.mu.Lock()
+				if b.cache.by[o.name] == o {
+					b.cache.drop(o)
+				}
+				b.cache.mu.Unlock()
+			}
+			close(o.ready)
+			return o, o.err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, failed("read", b.url(key), ctx.Err())
+		case <-o.ready:
+		}
+		if o.err == nil {
+			return o, nil
+		}
+		if ctx.Err() != nil {
+			return nil, o.err
+		}
+		if final(o.err) {
+			return nil, o.err
+		}
+		// The one who fetched it may have been told to stop: try ourselves.
+	}
+}
+
+// fetch reads a block. A read that breaks off goes on where it stopped.
+func (b *Bucket) fetch(ctx context.Context, key string, number int64) (data []byte, of version, err error) {
+	first := number * int64(b.o.BlockBytes)
+	have := 0
+	err = b.again(ctx, "read", key, b.o.Deadline, func(ctx context.Context) error {
+		r, err := b.rangeOf(ctx, key, first+int64(have), int64(b.o.BlockBytes-have))
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		now := versionOf(r)
+		if have > 0 && now != of {
+			return ErrChanged
+		}
+		of = now
+		want := int(min(int64(b.o.BlockBytes), max(0, of.size-first)))
+		if data == nil {
+			data = make([]byte, want)
+		}
+		n, err := io.ReadFull(r, data[have:])
+		have += n
+		if err == io.EOF && have < want {
+			err = io.ErrUnexpectedEOF
+		}
+		if have == want {
+			return nil
+		}
+		return err
+	})
+	return data, of, err
+}
+
+// rangeOf asks for bytes of an object. An object without any has no range: it
+// is asked for as a whole.
+func (b *Bucket) rangeOf(ctx context.Context, key string, from, length int64) (*blob.Reader, error) {
+	r, err := b.blob.NewRangeReader(ctx, key, from, length, nil)
+	if err != nil && from == 0 && noRange(err) {
+		return b.blob.NewRangeReader(ctx, key, 0, -1, nil)
+	}
+	return r, err
+}
