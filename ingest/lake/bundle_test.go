@@ -225,8 +225,7 @@ func TestBundleCrash(t *testing.T) {
 	if err := lock.Begin("2", nil); err != nil {
 		t.Fatal(err)
 	}
-	bundle, members, err := lock.Bundle(parts)
-	if err != nil {
+	if _, _, err := lock.Bundle(parts); err != nil {
 		t.Fatal(err)
 	}
 	check("before the manifest", 3, 3, 1)
@@ -234,7 +233,8 @@ func TestBundleCrash(t *testing.T) {
 	if err := lock.Begin("2", nil); err != nil {
 		t.Fatal(err)
 	}
-	if bundle, members, err = lock.Bundle(parts); err != nil {
+	bundle, members, err := lock.Bundle(parts)
+	if err != nil {
 		t.Fatal(err)
 	}
 	m := Manifest{Run: "2", Bundles: []Part{bundle}, Parts: members}
