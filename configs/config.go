@@ -119,6 +119,9 @@ func (c *Config) Validate() error {
 	if c.Workers < 0 {
 		bad("workers", "%d is negative", c.Workers)
 	}
+	if scheme, _, ok := strings.Cut(c.Lake, "://"); ok {
+		bad("lake", "a lake lies in a directory, not at %s:// (sources may)", scheme)
+	}
 	if c.Output != "text" && c.Output != "json" {
 		bad("output", "%q is neither text nor json", c.Output)
 	}

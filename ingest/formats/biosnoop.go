@@ -190,6 +190,7 @@ func (io *biosnoopIO) tail(b *backwards) (reason string) {
 	if io.latency, ok = milliseconds(w); !ok || io.latency < 0 {
 		return "bad-latency"
 	}
+	hundredths := len(w) > 2 && (w[len(w)-3] == '.' || w[len(w)-3] == ',')
 	io.queue = ingest.Missing
 	w = b.word()
 	if v, ok := milliseconds(w); ok {
@@ -213,6 +214,9 @@ func (io *biosnoopIO) tail(b *backwards) (reason string) {
 	io.op, io.flags, known = blkRWBS(letters, io.size == 0)
 	if !known {
 		return "bad-op"
+	}
+	if hundredths { // bcc's prints R or W and nothing of the flags
+		io.flags &^= ingest.FlagsTold
 	}
 	lba, isSector := wholeNumber(sector)
 	offset, _, fits := sectors(lba, 0)

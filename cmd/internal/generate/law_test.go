@@ -82,7 +82,7 @@ var laws = map[string]func(r *Request) (row, bool){
 	},
 	"biosnoop-bcc": func(r *Request) (row, bool) {
 		e := whole(r)
-		e.time, e.latency, e.queue, e.flags, e.kind = down(e.time, 1e3), down(r.ServedNS(), 1e4), none, ingest.FlagsTold, ingest.KindD2C // a letter alone is read as libbpf-tools' without flags
+		e.time, e.latency, e.queue, e.flags, e.kind = down(e.time, 1e3), down(r.ServedNS(), 1e4), none, 0, ingest.KindD2C // a letter, and no flags
 		if r.Op == ingest.OpFlush {
 			e.offset = none
 		}
