@@ -272,6 +272,9 @@ func kept(byDevice []map[string]int) (share float64, n int) {
 // does not change keeps its class, a class that was away comes back with its
 // id, no id is given twice; and it is the registry that does it.
 func TestNamesLast(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it works side by side: not for the race detector")
+	}
 	with, born, g := nights(t, true)
 	share, n := kept(with)
 	t.Logf("with the registry %.1f %% of %d keep their class", 100*share, n)

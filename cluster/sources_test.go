@@ -169,6 +169,9 @@ func strip(w *features.Window, source string, asked []features.Query, nan float6
 // A fleet of which a source tells nothing gets no cause that leans on it, no
 // device another pathology than the one that it has, and none that is well any.
 func TestNoSourceNoClass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it works side by side: not for the race detector")
+	}
 	r := shippedRules(t)
 	nan := math.NaN()
 	for source := range sources {

@@ -104,6 +104,9 @@ func TestPeriodic(t *testing.T) {
 }
 
 func TestPeriodicAbstains(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it works side by side: not for the race detector")
+	}
 	m := mixed(7)
 	found := 0
 	for i := range 100 {

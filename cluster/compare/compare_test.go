@@ -86,6 +86,9 @@ func trial(t *testing.T, a, b []features.Window, seed uint64) *Comparison {
 // Two random halves of the same healthy data raise an alarm in at most 5 of
 // 100 trials.
 func TestEqualsRaiseNoAlarm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it works side by side: not for the race detector")
+	}
 	for _, c := range []struct {
 		name             string
 		devices, windows int
@@ -120,6 +123,9 @@ func TestEqualsRaiseNoAlarm(t *testing.T) {
 // The first and the second half in time: neighbours resemble each other, and
 // the blocks know it.
 func TestHalvesInTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it works side by side: not for the race detector")
+	}
 	alarms := 0
 	for k := range uint64(100) {
 		r := rand.New(rand.NewPCG(9, k))

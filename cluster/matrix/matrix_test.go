@@ -46,6 +46,9 @@ func made(t *testing.T, runs []Run) *Matrix {
 // A planted interaction of 3.8 is found as what it is: the pair, the cell of
 // its levels, and its size.
 func TestPlantedInteractionIsFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it works side by side: not for the race detector")
+	}
 	for _, repeats := range []int{1, 3} {
 		found, inside, all := 0, 0, 0
 		for trial := range uint64(20) {
@@ -109,6 +112,9 @@ func TestFactorsThatAddUp(t *testing.T) {
 
 // Of 100 matrices in which nothing has an effect, at most 5 raise an alarm.
 func TestNullMatrices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it works side by side: not for the race detector")
+	}
 	for _, repeats := range []int{1, 3} {
 		alarms := 0
 		for trial := range uint64(100) {
