@@ -75,6 +75,9 @@ func ways(all []*Disk, note string) map[string]int {
 // TestFaults holds each pathology to what it is by definition, in physical terms,
 // and wants several ways for each.
 func TestFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, which has TestSame")
+	}
 	const devices = 8
 	several := func(t *testing.T, all []*Disk, note string) {
 		t.Helper()

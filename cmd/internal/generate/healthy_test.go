@@ -8,6 +8,9 @@ import (
 // in flight on arrival stays low, in the second half of the span as in the first:
 // four, or a quarter of what the device serves at once.
 func TestHealthy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, which has TestSame")
+	}
 	o := DefaultOptions()
 	o.Devices, o.Hours, o.Seed, o.Rate, o.Sick = 240, 0.02, 3, 60, 0
 	f, err := NewFleet(o)

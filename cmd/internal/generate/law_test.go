@@ -202,6 +202,9 @@ func lawOptions(format string) Options {
 // TestWhatIsWrittenIsRead holds each format to its law: what ingest reads is what
 // the queues did, request by request.
 func TestWhatIsWrittenIsRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, which has TestSame")
+	}
 	for _, f := range Formats() {
 		t.Run(f.Name, func(t *testing.T) {
 			o := lawOptions(f.Name)

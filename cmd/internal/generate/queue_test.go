@@ -44,6 +44,9 @@ func near(t *testing.T, what string, got, want, share float64) {
 // (M/M/c needs exponential service; for constant service the wait is about half,
 // Cosmetatos 1975, so that the bounds are wide there).
 func TestQueueAgainstTheory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, which has TestSame")
+	}
 	for _, c := range []struct{ sigma, use float64 }{{0, 0.5}, {0, 0.8}, {0.5, 0.7}} {
 		law := Law{Channels: 1, ReadNS: 1e6, Sigma: c.sigma}
 		// A log-normal of median 1e6 ns: mean m exp(s²/2), second moment m² exp(2 s²).

@@ -119,6 +119,9 @@ func (n *nightsLake) check(what string, d *Diagnosed, device string, sick bool) 
 // A device that is alone in its lake, slow all through its first night, then
 // well, then slow again.
 func TestSickFirstNight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, which has others of its kind")
+	}
 	for _, d := range []reduce.Device{{}, {Model: "FLASH", Rotational: "0"}} {
 		t.Run(d.Model, func(t *testing.T) {
 			n := newNightsLake(t, reduce.Inventory{{Host: "h", Device: "sda"}: d})
@@ -188,6 +191,9 @@ func TestSickFirstNightInOneLake(t *testing.T) {
 // A device that is slow from its first day on is found by devices of its model
 // that were there before, though it is alone in its log.
 func TestSlowFromTheFirstDay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, which has others of its kind")
+	}
 	inv := reduce.Inventory{{Host: "new", Device: "sdx"}: {Model: "FLASH", Rotational: "0"}}
 	well := map[string]float64{}
 	for _, device := range []string{"sda", "sdb", "sdc", "sdd"} {

@@ -277,6 +277,9 @@ func TestTogether(t *testing.T) {
 // TestTogetherLater: what the lake holds keeps its times, its host and its bytes when more
 // logs come, or when it has grown.
 func TestTogetherLater(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, which has others of its kind")
+	}
 	all := madeWork(2)
 	blk, ftr := madeBlkparse(all), madeFtrace(all)
 	cut := strings.LastIndex(blk[:len(blk)*2/3], "\n") + 1
@@ -311,6 +314,9 @@ func TestTogetherLater(t *testing.T) {
 
 // TestTogetherRefusals: what is not proven is left alone, and said.
 func TestTogetherRefusals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, which has others of its kind")
+	}
 	all, other := madeWork(3), madeWork(4)
 	check := func(name, host string, align bool, files map[string]string, hosts int, warning string) {
 		t.Helper()
