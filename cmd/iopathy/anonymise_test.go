@@ -146,6 +146,9 @@ func secrets(t *testing.T, dir string) (found []string) {
 // With a key nothing of the names in the logs, of their files and folders, or of
 // lines that could not be read is in anything that is written or said.
 func TestAnonymise(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, which has others of its kind")
+	}
 	dir := t.TempDir()
 	logs, out, key := filepath.Join(dir, "logs"), filepath.Join(dir, "out"), filepath.Join(dir, "key")
 	privateLogs(t, logs)

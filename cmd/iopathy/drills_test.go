@@ -297,6 +297,9 @@ func TestDrillStream(t *testing.T) {
 // TestDrillFold folds the manifests every few runs: what nights leave, and what they
 // read, is that of nights that fold nothing.
 func TestDrillFold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, which has others of its kind")
+	}
 	dir := t.TempDir()
 	logs, folds, plain := filepath.Join(dir, "logs"), filepath.Join(dir, "folds"), filepath.Join(dir, "plain")
 	if err := os.Mkdir(logs, 0o777); err != nil {

@@ -16,6 +16,9 @@ import (
 // The example for Slurm does with sbatch what one run does: a stand-in for sbatch runs
 // each array one task after the other, with the program itself.
 func TestSlurmExample(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, which has others of its kind")
+	}
 	logs, _ := unpackDemo(t)
 	dir := t.TempDir()
 	self, err := os.Executable()

@@ -53,6 +53,9 @@ func spoil(t *testing.T, pattern string) string {
 // log is still there the night writes it anew, and leaves what it would have left
 // without; where not it puts it aside, says so, and what was said of the day stays.
 func TestDrillDamage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, which has others of its kind")
+	}
 	dir := t.TempDir()
 	logs, out, calm := filepath.Join(dir, "logs"), filepath.Join(dir, "out"), filepath.Join(dir, "calm")
 	if err := os.Mkdir(logs, 0o777); err != nil {
@@ -107,6 +110,9 @@ func TestDrillDamage(t *testing.T) {
 // readable and as it is, the night says what must be made anew, and that makes
 // what a lake has that always had it.
 func TestDrillSettings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, which has others of its kind")
+	}
 	dir := t.TempDir()
 	logs, out, other := filepath.Join(dir, "logs"), filepath.Join(dir, "out"), filepath.Join(dir, "other")
 	if err := os.Mkdir(logs, 0o777); err != nil {

@@ -285,6 +285,9 @@ func TestNightlyRetention(t *testing.T) {
 // windows and labels are those of a lake that merges nothing, also when a log of
 // that day grows, and when the merged file is damaged and repaired.
 func TestNightlyCompact(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, which has others of its kind")
+	}
 	dir := t.TempDir()
 	logs := filepath.Join(dir, "logs")
 	if err := os.Mkdir(logs, 0o777); err != nil {

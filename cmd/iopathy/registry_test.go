@@ -17,6 +17,9 @@ import (
 // them, in all that is written; the same night again changes no byte; without
 // the registry they count from 1.
 func TestClassesKeepTheirIDs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, which has others of its kind")
+	}
 	logs, inventory := unpackDemo(t)
 	for _, flags := range [][]string{{"--refit", "--window", "3s"}, nil} { // fitted classes, shipped ones
 		out := filepath.Join(t.TempDir(), "out")

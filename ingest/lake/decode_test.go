@@ -122,6 +122,9 @@ func agree(t testing.TB, what string, b []byte) {
 // TestAgainstArrow compares with arrow v17's own decoders: pages of our packer,
 // and pages of arrow's writer, which cuts and packs them otherwise.
 func TestAgainstArrow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("pages are packed and read one by one: nothing for the race detector")
+	}
 	rng := rand.New(rand.NewPCG(31, 32))
 	for _, n := range []int{1, 7, 33, 129, 1000, BatchRows + 1, 20_000} {
 		for _, nulls := range []int{-1, 0, 3, 60, 99} {
