@@ -252,6 +252,9 @@ func finish(ctx context.Context, spec Spec, dirs []string, g gathered) ([]string
 	if err := job.TakeBack(); err != nil {
 		return nil, err
 	}
+	if err := job.Sweep(); err != nil {
+		return nil, err
+	}
 	if err := job.LoadFoldDirs(dirs, g.Sources); err != nil {
 		return nil, err
 	}

@@ -208,6 +208,18 @@ func (j *Job) GatherRead(ctx context.Context, s *Sources, pieces []*PieceRead) (
 	return j.gatherPieces(ctx, pieces, len(s.inputs), s.skips, s.warnings, func(*PieceRead) string { return j.Lake })
 }
 
+// Sweep removes what workers that died were writing. It is for when the manifest of
+// what was read stands: before that nothing tells a part from one that nobody wants.
+func (j *Job) Sweep() error {
+	lock, err := lake.NewLock(j.Lake)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	_, err = lock.Sweep()
+	return err
+}
+
 // TakeBack takes back what Features and StoreDiagnosis of this run have made in a lake
 // that holds no other, so that a second try finds what the first has found.
 func (j *Job) TakeBack() error {

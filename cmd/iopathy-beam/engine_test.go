@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
+	"github.com/google/go-cmp/cmp"
+)
+
+// engine hands Beam the job server that .ci/engines has started. With a boot program
+// the workers are processes that the engine starts, of this test's own binary; else
+// they are in this one.
+func engine(t *testing.T) {
+	t.Helper()
+	endpoint := os.Getenv("IOPATHY_BEAM_ENDPOINT")
+	if endpoint == "" {
+		t.Skip("IOPATHY_BEAM_ENDPOINT is not set: no job server")
+	}
+	set := func(option *string, value string) {
+		before := *option
+		*option = value
+		t.Cleanup(func() { *option = before })
+	}
+	set(jobopts.Endpoint, endpoint)
+	set(jobopts.EnvironmentType, "loopback")
+	if boot := os.Getenv("IOPATHY_BEAM_BOOT"); boot != "" {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		set(jobopts.EnvironmentType, "process")
+		set(jobopts.EnvironmentConfig, fmt.Sprintf(`{"command":%q}`, boot))
+		set(jobopts.WorkerBinary, self)
+	}
+	before := *jobopts.Parallelism
+	*jobopts.Parallelism = 2
+	t.Cleanup(func() { *jobopts.Parallelism = before })
+}
+
+// Another engine makes to the byte what one process makes.
+func TestEngine(t *testing.T) {
+	engine(t)
+	logs := fixture(t)
+	one := specOf(t.TempDir(), 1, "", 100_000, logs)
+	alone(t, one)
+	want := sums(t, one.Config.Out)
+	for _, shards := range []int{1, 8} {
+		counters := same(t, "universal", want, specOf(t.TempDir(), shards, "", 100_000, logs))
+		if t.Failed() {
+			return
+		}
+		t.Logf("%s, %d shards: all %d files are the same; %v", *jobopts.EnvironmentType, shards, len(want), counters)
+	}
+}
+
+// And so it does where a worker of it, the process of IOPATHY_BEAM_KILL, dies in
+// mid-run: when the first of the files that a step leaves have appeared.
+func TestEngineKilled(t *testing.T) {
+	engine(t)
+	logs := fixtureOf(t, 2_000_000)
+	one := specOf(t.TempDir(), 1, "", 2_000_000, logs)
+	alone(t, one)
+	want := sums(t, one.Config.Out)
+	for _, step := range []struct {
+		name, left string
+		after      int
+	}{
+		{"read", "lake/events/*/*/*.parquet", 8},
+		{"fold", ".folds/fold-*", 1},
+	} {
+		t.Run(step.name, func(t *testing.T) {
+			pid, err := strconv.Atoi(os.Getenv("IOPATHY_BEAM_KILL"))
+			if err != nil || pid <= 1 {
+				t.Skip("IOPATHY_BEAM_KILL is no process")
+			}
+			s := specOf(t.TempDir(), 8, "", 2_000_000, logs)
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+			defer cancel()
+			killed := make(chan error, 1)
+			go func() { killed <- killAfter(ctx, pid, filepath.Join(s.Config.Out, step.left), step.after) }()
+			counters, err := submit(ctx, "universal", s, 10*time.Minute)
+			cancel()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := <-killed; err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, sums(t, s.Config.Out)); diff != "" {
+				t.Fatalf("files differ (-iopathy +engine):\n%s", diff)
+			}
+			t.Logf("process %d died in %s: all %d files are the same; %v", pid, step.name, len(want), counters)
+		})
+	}
+}
+
+// killAfter kills a process when n files of a pattern are there.
+func killAfter(ctx context.Context, pid int, pattern string, n int) error {
+	for ctx.Err() == nil {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			return err
+		}
+		if len(found) >= n {
+			return syscall.Kill(pid, syscall.SIGKILL)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return fmt.Errorf("the job ended before %d of %s were there", n, pattern)
+}
