@@ -207,6 +207,7 @@ type ctrSeries struct {
 	wraps bool // counters may be of 32 bits
 	bases map[string]*ctrBase
 	order []*ctrBase
+	last  *ctrBase // that was asked for
 	key   []byte
 	diff  ctrSnapshot
 }
@@ -215,8 +216,13 @@ const devicesBound = 1 << 16
 
 // base gives the last reading of a device, nil if there is none.
 func (c *ctrSeries) base(host, device []byte) *ctrBase {
+	if b := c.last; b != nil && b.host == string(host) && b.device == string(device) {
+		return b
+	}
 	c.key = append(append(append(c.key[:0], host...), 0), device...)
-	return c.bases[string(c.key)]
+	b := c.bases[string(c.key)]
+	c.last = b
+	return b
 }
 
 // add takes a device's next reading and gives its lines a fate: those of a first

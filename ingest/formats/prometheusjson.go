@@ -102,21 +102,30 @@ func (d *promJSON) Decode(block []byte, final bool, out *ingest.Out) int {
 	return i
 }
 
-// pair takes a whole pair at once, as nearly all are written: [1700000000,"12"],
-// or gives 0 and leaves its tokens to be taken one by one, to the same end.
+// pair takes a whole pair at once, as nearly all are written: [1700000000.5,"12.25"],
+// digits few enough to be exact, or gives 0 and leaves its tokens to be taken one by
+// one, to the same end.
 func (d *promJSON) pair(b []byte, at int64, out *ingest.Out) int {
-	const most = 48 // of a stamp or a value
-	if len(b) < 2*most+8 {
+	const most = 64 // more than a pair of so many digits takes
+	if len(b) < most || len(d.name) == 0 {
 		return 0
 	}
-	i := 1
-	for isDecimal(b[i]) || b[i] == '.' {
-		if i++; i > most {
+	ns, i := scanDigits(b, 1)
+	if i != 11 || ns > 7_258_118_400 { // ten digits, before the year 2200
+		return 0
+	}
+	ns *= 1e9
+	if b[i] == '.' {
+		f, end := scanDigits(b, i+1)
+		n := end - i - 1
+		if n == 0 || n > 8 {
 			return 0
 		}
+		ns += f * int64(tens[1]*tens[8]/tens[n])
+		i = end
 	}
 	stamp := b[1:i]
-	if len(stamp) == 0 || b[i] != ',' {
+	if b[i] != ',' {
 		return 0
 	}
 	if i++; b[i] == ' ' {
@@ -126,16 +135,22 @@ func (d *promJSON) pair(b []byte, at int64, out *ingest.Out) int {
 		return 0
 	}
 	from := i + 1
-	for i = from; isDecimal(b[i]) || b[i] == '.'; {
-		if i++; i-from > most {
+	n, i := scanDigits(b, from)
+	digits := i - from
+	v := float64(n)
+	if digits > 0 && b[i] == '.' {
+		f, end := scanDigits(b, i+1)
+		m := end - i - 1
+		if digits += m; m == 0 || m > 8 || digits > 15 {
 			return 0
 		}
+		v, i = float64(uint64(n)*tens[m]+uint64(f))/float64(tens[m]), end
 	}
-	if b[i] != '"' || b[i+1] != ']' {
+	if digits == 0 || digits > 15 || b[i] != '"' || b[i+1] != ']' {
 		return 0
 	}
 	d.stamp = append(d.stamp[:0], stamp...)
-	d.point(b[from:i], at+int64(i+1), out)
+	d.take(ns, v, b[from:i], at+int64(i+1), out)
 	if i += 2; b[i] == ',' {
 		if i++; b[i] == ' ' {
 			i++

@@ -3,6 +3,7 @@ package formats
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -132,6 +133,15 @@ type promPoint struct{ timeNS, value, position int64 }
 type promDevice struct {
 	host, device string
 	points       [ctrFields][]promPoint
+	latest       ctrField // whose first point came last
+}
+
+// CheckState is of a loaded device.
+func (d *promDevice) CheckState() error {
+	if d.latest >= ctrFields {
+		return errors.New("no such counter")
+	}
+	return nil
 }
 
 // promMatrix gathers series that come one behind the other, each over all times,
@@ -142,6 +152,7 @@ type promMatrix struct {
 	last    *promDevice
 	key     []byte
 	n       int
+	room    int // points that memory was made for before they came
 }
 
 // pointsBound bounds the points of an input: 100 MB of memory.
@@ -168,6 +179,13 @@ func (m *promMatrix) add(host, device []byte, f ctrField, p promPoint) bool {
 		}
 		m.last = d
 	}
+	if d.points[f] == nil { // the series of a device are of one length
+		if n := len(d.points[d.latest]); m.room+n <= 2*m.n {
+			d.points[f] = make([]promPoint, 0, n)
+			m.room += n
+		}
+		d.latest = f
+	}
 	d.points[f] = append(d.points[f], p)
 	m.n++
 	return true
@@ -185,42 +203,61 @@ func (m *promMatrix) settle(out *ingest.Out) {
 				slices.SortStableFunc(d.points[f], byTime)
 			}
 		}
-		r := ctrRow{host: []byte(d.host), device: []byte(d.device), text: []byte(d.device), lineno: out.Lineno}
-		var at [ctrFields]int
-		var known uint32 // of the last reading
-		var lastNS int64
-		for {
-			next := int64(math.MaxInt64)
-			for f, p := range d.points {
-				if at[f] < len(p) {
-					next = min(next, p[at[f]].timeNS)
-				}
-			}
-			if next == math.MaxInt64 {
-				break
-			}
-			r.timeNS, r.lines, r.snap.known = next, 0, 0
-			for f := range ctrFields {
-				for p := d.points[f]; at[f] < len(p) && p[at[f]].timeNS == next; at[f]++ {
-					if r.lines == 0 {
-						r.position = p[at[f]].position
-					}
-					if !r.snap.has(f) {
-						r.snap.set(f, p[at[f]].value)
-					}
-					r.lines++
-				}
-			}
-			if absent := known &^ r.snap.known; absent != 0 && d.returns(absent, &at, next+4*(next-lastNS)) {
-				out.Count(ingest.FateUnpaired, "torn-snapshot", r.lines)
-				continue
-			}
-			known, lastNS = r.snap.known, next
-			series.add(&r, out)
-		}
+		d.join(&series, out)
 	}
 	series.end(out)
 	*m = promMatrix{}
+}
+
+// join makes readings of a device's points.
+func (d *promDevice) join(series *ctrSeries, out *ingest.Out) {
+	r := ctrRow{host: []byte(d.host), device: []byte(d.device), text: []byte(d.device), lineno: out.Lineno}
+	var at [ctrFields]int
+	var heads [ctrFields]int64 // the times of the points there
+	most := 0
+	for f, p := range d.points {
+		if heads[f] = math.MaxInt64; len(p) > 0 {
+			heads[f] = p[0].timeNS
+		}
+		most = max(most, len(p))
+	}
+	out.Samples = slices.Grow(out.Samples, most)
+	var known uint32 // of the last reading
+	var lastNS int64
+	for {
+		next := int64(math.MaxInt64)
+		for _, ns := range heads {
+			next = min(next, ns)
+		}
+		if next == math.MaxInt64 {
+			break
+		}
+		r.timeNS, r.lines, r.snap.known = next, 0, 0
+		for f := range ctrFields {
+			if heads[f] != next {
+				continue
+			}
+			p := d.points[f]
+			first := &p[at[f]]
+			if r.lines == 0 {
+				r.position = first.position
+			}
+			r.snap.set(f, first.value)
+			for at[f] < len(p) && p[at[f]].timeNS == next {
+				at[f]++
+				r.lines++
+			}
+			if heads[f] = math.MaxInt64; at[f] < len(p) {
+				heads[f] = p[at[f]].timeNS
+			}
+		}
+		if absent := known &^ r.snap.known; absent != 0 && d.returns(absent, &at, next+4*(next-lastNS)) {
+			out.Count(ingest.FateUnpaired, "torn-snapshot", r.lines)
+			continue
+		}
+		known, lastNS = r.snap.known, next
+		series.add(&r, out)
+	}
 }
 
 // returns says that all of the absent counters have a point by a time.
