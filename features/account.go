@@ -26,6 +26,19 @@ const (
 	latencyGroups
 )
 
+var latencyGroup = [opCount]uint8{
+	ingest.OpRead: latencyReads, ingest.OpWrite: latencyWrites,
+	ingest.OpOther: latencyOthers, ingest.OpFlush: latencyOthers, ingest.OpDiscard: latencyOthers,
+}
+
+// one is 1 if it is so, else 0.
+func one(so bool) int64 {
+	if so {
+		return 1
+	}
+	return 0
+}
+
 // account is the integer sums of the events that complete in one window.
 // Nothing in it depends on their order, save the sums of re-reads and the
 // count of sequential ones, which are settled as each event comes.
@@ -106,27 +119,22 @@ func (a *account) add(e *ingest.Event, f *Fold) {
 		a.unsized++
 		return
 	}
+	// What is a coin's toss from one event to the next is a number: no branch on it.
+	read := one(op == ingest.OpRead)
 	if e.SizeBytes > 0 {
 		a.sized++
 		a.sizedBytes += e.SizeBytes
 		a.sizes.add(e.SizeBytes)
-		if op == ingest.OpRead {
-			a.sizedReads++
-			a.readBytes += e.SizeBytes
-		} else if e.SizeBytes <= smallWriteBytes {
-			a.smallWrites++
-		}
+		a.sizedReads += read
+		a.readBytes += e.SizeBytes & -read
+		a.smallWrites += one(e.SizeBytes <= smallWriteBytes) &^ read
 	}
 	if e.OffsetBytes < 0 {
 		return
 	}
 	a.placed++
-	if (e.OffsetBytes|e.SizeBytes)%blockBytes != 0 {
-		a.misaligned++
-	}
-	if f.recent.follows(op == ingest.OpWrite, e.TimeNS, e.OffsetBytes, e.SizeBytes, f.o.RereadNS) {
-		a.sequential++
-	}
+	a.misaligned += one((e.OffsetBytes|e.SizeBytes)%blockBytes != 0)
+	a.sequential += f.recent.streams[1-read].follows(e.TimeNS, e.OffsetBytes, e.SizeBytes, f.o.RereadNS)
 	if op == ingest.OpRead && e.SizeBytes > 0 {
 		if e.LatencyNS >= 0 {
 			a.regions[regionOf(e.OffsetBytes)][octaveOf(e.LatencyNS)]++
@@ -164,14 +172,7 @@ func (a *account) timing(op ingest.Op, e *ingest.Event) {
 	a.latencyBy[op] += e.LatencyNS
 	a.squares.add(e.LatencyNS)
 	a.maxLatency = max(a.maxLatency, e.LatencyNS)
-	group := latencyOthers
-	switch op {
-	case ingest.OpRead:
-		group = latencyReads
-	case ingest.OpWrite:
-		group = latencyWrites
-	}
-	a.latency[group].add(e.LatencyNS)
+	a.latency[latencyGroup[op]].add(e.LatencyNS)
 	if e.QueueNS >= 0 {
 		a.queued++
 		a.queueNS += e.QueueNS
@@ -207,32 +208,30 @@ type recent struct{ streams [2]ends }
 
 type ends struct {
 	at   [8]int64 // end offsets
-	used int
-	next int
+	used uint
+	next uint
 	time int64 // of the last
 }
 
-// follows reports whether a request starts where one of the last of its kind
-// ended, and remembers its own end. What is older than the horizon is forgotten.
-func (r *recent) follows(write bool, now, offset, size, horizon int64) bool {
-	s := &r.streams[0]
-	if write {
-		s = &r.streams[1]
-	}
+// follows is 1 if a request starts where one of the last ended, else 0, and
+// remembers its own end. What is older than the horizon is forgotten.
+func (s *ends) follows(now, offset, size, horizon int64) int64 {
 	if now-s.time >= horizon {
 		s.used, s.next = 0, 0
 	}
 	s.time = now
-	for i := 0; i < s.used; i++ {
-		if s.at[i] == offset {
-			s.at[i] = offset + size
-			return true
-		}
+	match := uint(0)
+	for i, end := range &s.at {
+		match |= uint(one(end == offset)) << uint(i)
 	}
-	s.at[s.next] = offset + size
-	s.next = (s.next + 1) % len(s.at)
-	s.used = min(s.used+1, len(s.at))
-	return false
+	match &= 1<<s.used - 1
+	seen := one(match != 0)
+	// Its place is the first of the ends that match, else the next one's.
+	at := bits.TrailingZeros(match | uint(1-seen)<<s.next)
+	s.at[at%len(s.at)] = offset + size
+	s.next = (s.next + 1 - uint(seen)) % uint(len(s.at))
+	s.used = min(s.used+1-uint(seen), uint(len(s.at)))
+	return seen
 }
 
 // tops counts by name, the first names exactly and the rest together.

@@ -71,16 +71,22 @@ func correlation(x, y []float64) float64 {
 	return min(max(xy/math.Sqrt(xx*yy), -1), 1)
 }
 
-// topShare is the share of the sum of x that its largest tenth holds; NaN
-// when the sum is 0. It sorts x.
-func topShare(x []float64) float64 {
+// topShare is the share of the sum of x, none of which is below 0, that its
+// largest tenth holds; NaN when the sum is 0.
+func (c *calculator) topShare(x []float64) float64 {
 	total := sum(x)
 	if total <= 0 {
 		return math.NaN()
 	}
-	slices.Sort(x)
 	top := max(len(x)/10, 1)
-	return sum(x[len(x)-top:]) / total
+	c.pairs(len(x))
+	for _, v := range x {
+		if v > 0 {
+			c.x = append(c.x, v)
+		}
+	}
+	slices.Sort(c.x)
+	return sum(c.x[max(len(c.x)-top, 0):]) / total
 }
 
 // directLags bounds the length for which autocorrelations are summed

@@ -85,34 +85,41 @@ func (c *calculator) places(f *Context, a *account) {
 	if a.reread.reads > 0 {
 		f[CtxReadFootprint] = float64(a.reread.footprint) * blockBytes
 	}
-	f[CtxSlowRegion] = slowRegion(a)
+	f[CtxSlowRegion] = slowRegion(a, c.reads.quantile(0.5))
 }
 
 // slowRegion compares the chance that two slow reads lie in one region with
 // the chance that any two reads do (Simpson's index without replacement,
 // which is unbiased for few slow reads): (slow - all) / (1 - all), at least 0.
 // A read is slow from 4..8 medians on. Missing with fewer than fewSlow.
-func slowRegion(a *account) float64 {
-	h := &a.latency[latencyReads]
-	if h.n == 0 {
+func slowRegion(a *account, median float64) float64 {
+	if math.IsNaN(median) {
 		return math.NaN()
 	}
-	from := octaveOf(int64(h.quantile(0.5))) + slowOctaves
-	var all, slow, allPairs, slowPairs float64
+	from := min(octaveOf(int64(median))+slowOctaves, regionOctaves)
+	var slowHere [regionCount]float64
+	slow := 0.0
 	for i := range a.regions {
-		var here, slowHere float64
-		for o, n := range a.regions[i] {
-			here += float64(n)
-			if o >= from {
-				slowHere += float64(n)
-			}
+		n := uint64(0)
+		for _, k := range a.regions[i][from:] {
+			n += uint64(k)
 		}
-		all, slow = all+here, slow+slowHere
-		allPairs += here * (here - 1)
-		slowPairs += slowHere * (slowHere - 1)
+		slowHere[i] = float64(n)
+		slow += slowHere[i]
 	}
 	if slow < fewSlow {
 		return math.NaN()
+	}
+	var all, allPairs, slowPairs float64
+	for i := range a.regions {
+		n := uint64(0)
+		for _, k := range a.regions[i] {
+			n += uint64(k)
+		}
+		here := float64(n)
+		all += here
+		allPairs += here * (here - 1)
+		slowPairs += slowHere[i] * (slowHere[i] - 1)
 	}
 	allPairs /= all * (all - 1)
 	slowPairs /= slow * (slow - 1)
@@ -124,9 +131,8 @@ func slowRegion(a *account) float64 {
 
 func (c *calculator) latencies(f *Context, p *part) {
 	a := p.a
-	reads, writes := &a.latency[latencyReads], &a.latency[latencyWrites]
 	longest := float64(a.maxLatency)
-	at := func(h *histogram, q float64) float64 { return min(h.quantile(q), longest) * msPerNS }
+	at := func(h *tally, q float64) float64 { return min(h.quantile(q), longest) * msPerNS }
 	f[CtxLatencyMean] = over(a.latencyNS(), a.timed) * msPerNS
 	f[CtxLatencyP05] = at(&c.all, 0.05)
 	f[CtxLatencyP25] = at(&c.all, 0.25)
@@ -139,21 +145,21 @@ func (c *calculator) latencies(f *Context, p *part) {
 	f[CtxReadLatencyMean] = over(a.latencyBy[ingest.OpRead], a.timedBy[ingest.OpRead]) * msPerNS
 	f[CtxWriteLatencyMean] = over(a.latencyBy[ingest.OpWrite], a.timedBy[ingest.OpWrite]) * msPerNS
 	f[CtxFlushLatencyMean] = over(a.latencyBy[ingest.OpFlush], a.timedBy[ingest.OpFlush]) * msPerNS
-	f[CtxReadLatencyP50] = at(reads, 0.5)
-	f[CtxWriteLatencyP50] = at(writes, 0.5)
-	f[CtxReadLatencyP99] = at(reads, 0.99)
-	f[CtxWriteLatencyP99] = at(writes, 0.99)
+	f[CtxReadLatencyP50] = at(&c.reads, 0.5)
+	f[CtxWriteLatencyP50] = at(&c.writes, 0.5)
+	f[CtxReadLatencyP99] = at(&c.reads, 0.99)
+	f[CtxWriteLatencyP99] = at(&c.writes, 0.99)
 	slow, _ := c.all.beyond(slowNS)
 	f[CtxSlowShare] = over(slow, c.all.n)
 	f[CtxOutlierShare] = outliers(&c.all)
-	f[CtxReadOutlierShare] = outliers(reads)
-	f[CtxWriteOutlierShare] = outliers(writes)
+	f[CtxReadOutlierShare] = outliers(&c.reads)
+	f[CtxWriteOutlierShare] = outliers(&c.writes)
 	if a.queued > 0 && a.queuedLatency > 0 {
 		f[CtxQueueShare] = math.Min(float64(a.queueNS)/float64(a.queuedLatency), 1)
 	}
 }
 
-func outliers(h *histogram) float64 {
+func outliers(h *tally) float64 {
 	if h.n == 0 {
 		return math.NaN()
 	}
@@ -174,8 +180,8 @@ func (c *calculator) depths(f *Context, p *part) {
 	f[CtxStallSeconds] = float64(p.line.gap) / 1e9
 	f[CtxStallWaiting] = float64(p.line.waiting)
 	f[CtxStallExcess] = stall(float64(p.line.gap), max(longStall, stallMedians*p.medianNS))
-	count, _ := gapsBeyond(p.line, max(shortestStall, stallMedians*p.medianNS))
-	_, inStalls := gapsBeyond(p.line, p.stallLimit)
+	count, _ := c.gapsBeyond(p.line, max(shortestStall, stallMedians*p.medianNS))
+	_, inStalls := c.gapsBeyond(p.line, p.stallLimit)
 	f[CtxStallCount] = float64(count)
 	f[CtxStallShare] = math.Min(inStalls/1e9/p.seconds, 1)
 	busy := math.Min(p.busy, 0.999)
@@ -185,8 +191,8 @@ func (c *calculator) depths(f *Context, p *part) {
 
 // gapsBeyond counts and sums the gaps of a window above a limit in ns, those
 // that its borders cut among them.
-func gapsBeyond(line *sweep, limit float64) (count int64, sum float64) {
-	count, sum = line.gaps.beyond(limit)
+func (c *calculator) gapsBeyond(line *sweep, limit float64) (count int64, sum float64) {
+	count, sum = c.gaps.beyond(limit)
 	for _, gap := range line.edges {
 		if float64(gap) > limit {
 			count++
@@ -202,18 +208,20 @@ func clip(v, low, high float64) float64 { return math.Min(math.Max(v, low), high
 func (c *calculator) course(f *Context, p *part, timed bool) {
 	rows := p.rows
 	n := len(rows)
-	arrivals, completions, most, peak, active, runs := 0.0, 0.0, 0.0, 0.0, 0, 0
+	var arrivals, completions, most, peak float64
+	active, runs, before := 0, 0, 0
 	for i := range rows {
+		requests := float64(rows[i].Requests())
 		arrivals += c.arrivals[i]
-		completions += float64(rows[i].Requests())
-		most = math.Max(most, c.arrivals[i])
-		peak = math.Max(peak, float64(rows[i].Requests()))
+		completions += requests
+		most, peak = max(most, c.arrivals[i]), max(peak, requests)
+		now := 0
 		if rows[i].Arrivals > 0 {
-			active++
-			if i == 0 || rows[i-1].Arrivals == 0 {
-				runs++
-			}
+			now = 1
 		}
+		active += now
+		runs += now &^ before
+		before = now
 	}
 	f[CtxActiveShare] = float64(active) / float64(n)
 	if arrivals > 0 {
@@ -232,8 +240,7 @@ func (c *calculator) course(f *Context, p *part, timed bool) {
 		f[CtxCompletionPeakOverMean] = peak * float64(n) / completions
 	}
 	if p.sizeKnown {
-		c.x = append(c.x[:0], c.written...)
-		f[CtxWritePeakShare] = topShare(c.x)
+		f[CtxWritePeakShare] = c.topShare(c.written)
 		c.seconds(f, p, timed)
 		f[CtxThroughputTrend] = trend(sum(c.bytes[:n/2]), sum(c.bytes[n-n/2:]))
 	}
@@ -267,29 +274,43 @@ func (c *calculator) latencyCourse(f *Context, rows []Tick) {
 	}
 	f[CtxLatencyTrend] = trend(over(ns[0], count[0]), over(ns[1], count[1]))
 
-	f[CtxLatencyAutocorrelation] = c.correlate(rows, func(i int) (x, y float64, use bool) {
-		if i == 0 || rows[i].Timed == 0 || rows[i-1].Timed == 0 {
-			return 0, 0, false
-		}
-		return over(rows[i-1].LatencyNS, rows[i-1].Timed), over(rows[i].LatencyNS, rows[i].Timed), true
-	})
-	f[CtxLatencyOnDepth] = c.correlate(rows, func(i int) (x, y float64, use bool) {
-		return over(rows[i].LatencyNS, rows[i].Timed), c.depth[i], rows[i].Timed > 0
-	})
-	f[CtxReadLatencyOnWrites] = c.correlate(rows, func(i int) (x, y float64, use bool) {
-		return over(rows[i].ReadLatencyNS, rows[i].TimedReads), c.written[i], rows[i].TimedReads > 0
-	})
-	f[CtxThroughputOnDepth] = c.correlate(rows, func(i int) (x, y float64, use bool) {
-		return c.bytes[i], c.depth[i], rows[i].BusyNS > 0
-	})
-}
-
-func (c *calculator) correlate(rows []Tick, pair func(i int) (x, y float64, use bool)) float64 {
-	c.x, c.y = c.x[:0], c.y[:0]
+	latency := room(&c.latency, n)
 	for i := range rows {
-		if x, y, use := pair(i); use {
-			c.x, c.y = append(c.x, x), append(c.y, y)
+		if rows[i].Timed > 0 {
+			latency[i] = over(rows[i].LatencyNS, rows[i].Timed)
 		}
 	}
-	return correlation(c.x, c.y)
+	c.pairs(n)
+	for i := 1; i < n; i++ {
+		if rows[i].Timed > 0 && rows[i-1].Timed > 0 {
+			c.x, c.y = append(c.x, latency[i-1]), append(c.y, latency[i])
+		}
+	}
+	f[CtxLatencyAutocorrelation] = correlation(c.x, c.y)
+	c.pairs(n)
+	for i := range rows {
+		if rows[i].Timed > 0 {
+			c.x, c.y = append(c.x, latency[i]), append(c.y, c.depth[i])
+		}
+	}
+	f[CtxLatencyOnDepth] = correlation(c.x, c.y)
+	c.pairs(n)
+	for i := range rows {
+		if r := &rows[i]; r.TimedReads > 0 {
+			c.x, c.y = append(c.x, over(r.ReadLatencyNS, r.TimedReads)), append(c.y, c.written[i])
+		}
+	}
+	f[CtxReadLatencyOnWrites] = correlation(c.x, c.y)
+	c.pairs(n)
+	for i := range rows {
+		if rows[i].BusyNS > 0 {
+			c.x, c.y = append(c.x, c.bytes[i]), append(c.y, c.depth[i])
+		}
+	}
+	f[CtxThroughputOnDepth] = correlation(c.x, c.y)
+}
+
+// pairs begins a list of at most n pairs.
+func (c *calculator) pairs(n int) {
+	c.x, c.y = room(&c.x, n)[:0], room(&c.y, n)[:0]
 }

@@ -162,7 +162,10 @@ func (f *Fold) Add(e *ingest.Event) {
 // turn makes the tick of a time the current one: it closes what can be
 // closed, and opens the tick and its window.
 func (f *Fold) turn(at int64) {
-	f.settle()
+	window := floorDiv(at, f.o.WindowNS)
+	if f.current != nil && f.current.window != window {
+		f.settle()
+	}
 	if !f.begun {
 		f.begun = true
 		f.next = floorDiv(at-f.lookAhead, f.o.TickNS)
@@ -177,7 +180,6 @@ func (f *Fold) turn(at int64) {
 	f.atStart = f.at * f.o.TickNS
 	f.atEnd = f.atStart + f.o.TickNS
 	f.reserve(f.at)
-	window := floorDiv(at, f.o.WindowNS)
 	if f.current == nil || f.current.window != window {
 		f.current = f.account(window)
 	}
@@ -376,21 +378,16 @@ func (s *slot) arrive(offset int64) {
 func (s *slot) add(e *ingest.Event) {
 	t := &s.tick
 	size := max(e.SizeBytes, 0)
-	switch e.Op {
-	case ingest.OpRead:
-		t.Reads++
-		t.ReadBytes += size
-		if e.LatencyNS >= 0 {
-			t.TimedReads++
-			t.ReadLatencyNS += e.LatencyNS
-		}
-	case ingest.OpWrite:
-		t.Writes++
-		t.WriteBytes += size
-	default:
-		t.Others++
-	}
+	// Which it is, is a coin's toss: no branch on it.
+	read, write := one(e.Op == ingest.OpRead), one(e.Op == ingest.OpWrite)
+	t.Reads += read
+	t.Writes += write
+	t.Others += 1 - read - write
+	t.ReadBytes += size & -read
+	t.WriteBytes += size & -write
 	if e.LatencyNS >= 0 {
+		t.TimedReads += read
+		t.ReadLatencyNS += e.LatencyNS & -read
 		t.Timed++
 		t.LatencyNS += e.LatencyNS
 		t.MaxLatencyNS = max(t.MaxLatencyNS, e.LatencyNS)

@@ -47,11 +47,8 @@ func (h *histogram) add(v int64) { h.addBucket(bucketOf(v)) }
 
 func (h *histogram) addBucket(b int) {
 	h.n++
-	n := h.buckets[b]
-	if n == 0 {
-		h.used[b/64] |= 1 << (b % 64)
-	}
-	h.buckets[b] = n + 1
+	h.used[uint(b)/64] |= 1 << (uint(b) % 64) // whether it is the first is a coin's toss: no branch on it
+	h.buckets[b]++
 }
 
 // each gives the buckets in use, ascending, until yield is false.
@@ -64,20 +61,6 @@ func (h *histogram) each(yield func(b int, n uint32) bool) {
 			}
 		}
 	}
-}
-
-// ends gives the first bucket in use, and one past the last.
-func (h *histogram) ends() (lo, hi int) {
-	for i, word := range h.used {
-		if word == 0 {
-			continue
-		}
-		if hi == 0 {
-			lo = 64*i + bits.TrailingZeros64(word)
-		}
-		hi = 64*i + bits.Len64(word)
-	}
-	return lo, hi
 }
 
 // merge adds the counts of o.
@@ -109,30 +92,17 @@ func (h *histogram) quantile(q float64) float64 {
 	before, last := int64(0), 0
 	for b, n := range h.each {
 		if rank < float64(before+int64(n)) {
-			low, width := bucketRange(b)
-			return float64(low) + float64(width-1)*(rank-float64(before)+0.5)/float64(n)
+			return within(b, n, rank-float64(before))
 		}
 		before, last = before+int64(n), b
 	}
 	return bucketMid(last)
 }
 
-// beyond counts the values above limit, and sums them, to the precision of a bucket.
-func (h *histogram) beyond(limit float64) (n int64, sum float64) {
-	for i := len(h.used) - 1; i >= 0; i-- {
-		for word := h.used[i]; word != 0; {
-			k := bits.Len64(word) - 1
-			word &^= 1 << k
-			b := 64*i + k
-			mid := bucketMid(b)
-			if mid <= limit {
-				return n, sum
-			}
-			n += int64(h.buckets[b])
-			sum += mid * float64(h.buckets[b])
-		}
-	}
-	return n, sum
+// within is the value at a rank among the n values of a bucket.
+func within(b int, n uint32, rank float64) float64 {
+	low, width := bucketRange(b)
+	return float64(low) + float64(width-1)*(rank+0.5)/float64(n)
 }
 
 // lowQuantile is quantile for values that are round in binary, such as sizes:
@@ -156,38 +126,3 @@ func (s *squares) add(v int64) {
 }
 
 func (s *squares) float() float64 { return float64(s.hi)*0x1p64 + float64(s.lo) }
-
-// moments gives the coefficient of variation and the excess kurtosis
-// m4/m2^2 - 3 (population moments) of the values counted in h, given their
-// exact mean and mean square; both are 0 when the values are equal.
-//
-// The variance is exact. m4 is that of the buckets' middles, plus what the
-// spread d within buckets adds, taken as independent of the bucket and
-// uniform: 6 x m2(middles) x d + 1.8 x d^2. So a long tail, which the buckets
-// resolve, is told from values that share a bucket or two; for such values
-// alone, where the middles spread more than the values do, the shape is that
-// of the middles.
-func (h *histogram) moments(mean, meanSquare float64) (cv, kurtosis float64) {
-	exact := meanSquare - mean*mean
-	if h.n == 0 || mean <= 0 || exact <= 1e-14*meanSquare {
-		return 0, 0
-	}
-	n, middle := float64(h.n), 0.0
-	for b, k := range h.each {
-		middle += float64(k) * bucketMid(b)
-	}
-	middle /= n
-	var m2, m4 float64
-	for b, k := range h.each {
-		c, d := float64(k), bucketMid(b)-middle
-		d *= d
-		m2 += c * d
-		m4 += c * d * d
-	}
-	m2, m4 = m2/n, m4/n
-	if within := exact - m2; within > 0 {
-		m4 += 6*m2*within + 1.8*within*within
-		m2 = exact
-	}
-	return math.Sqrt(exact) / mean, m4/(m2*m2) - 3
-}

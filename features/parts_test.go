@@ -62,7 +62,13 @@ func TestHistogramAgainstValues(t *testing.T) {
 			m2 += (v - mean) * (v - mean) / n
 			m4 += (v - mean) * (v - mean) * (v - mean) * (v - mean) / n
 		}
-		cv, kurtosis := whole.moments(mean, squared.float()/n)
+		var laid, sum tally
+		laid.fill(&whole)
+		sum.fill(&parts[0], &parts[1], &parts[2])
+		if !slices.Equal(laid.counts, sum.counts) || !slices.Equal(laid.buckets, sum.buckets) || laid.n != sum.n {
+			t.Errorf("%s: three parts laid out differ from the whole", name)
+		}
+		cv, kurtosis := laid.moments(mean, squared.float()/n)
 		if want := math.Sqrt(m2) / mean; math.Abs(cv-want) > 1e-6*want+1e-6 {
 			t.Errorf("%s: cv %g, want %g", name, cv, want)
 		}
@@ -74,6 +80,18 @@ func TestHistogramAgainstValues(t *testing.T) {
 			want := values[int(q*(n-1))]
 			if got := whole.quantile(q); math.Abs(got-want) > want/32+1 {
 				t.Errorf("%s: quantile %g is %g, want %g", name, q, got, want)
+			}
+			if got, want := laid.quantile(q), whole.quantile(q); got != want {
+				t.Errorf("%s: quantile %g is %g laid out, %g in the histogram", name, q, got, want)
+			}
+			above, least := int64(0), bucketMid(bucketOf(int64(want)))
+			for _, v := range values {
+				if bucketMid(bucketOf(int64(v))) > least {
+					above++
+				}
+			}
+			if got, _ := laid.beyond(least); got != above {
+				t.Errorf("%s: %d values beyond %g, want %d", name, got, least, above)
 			}
 		}
 	}
@@ -91,7 +109,7 @@ func TestHistogramAgainstValues(t *testing.T) {
 		}
 		return 1e6 + r.NormFloat64()*2e3
 	}, 0.1)
-	if cv, k := new(histogram).moments(0, 0); cv != 0 || k != 0 {
+	if cv, k := new(tally).moments(0, 0); cv != 0 || k != 0 {
 		t.Errorf("moments of nothing: %g, %g", cv, k)
 	}
 }
@@ -179,8 +197,8 @@ func TestRereadSmallIsExact(t *testing.T) {
 	if want := x.hits / x.reads; math.Abs(share-want) > 1e-9 || e != 0 {
 		t.Errorf("share %g +- %g, want %g exactly", share, e, want)
 	}
-	if table.shift != 0 || len(table.keys) > 4*3008 {
-		t.Errorf("%d slots at 2^-%d for 3007 blocks", len(table.keys), table.shift)
+	if table.shift != 0 || len(table.places) > 4*3008 {
+		t.Errorf("%d places at 2^-%d for 3007 blocks", len(table.places), table.shift)
 	}
 }
 
@@ -241,51 +259,6 @@ func TestRereadHorizon(t *testing.T) {
 	}
 	check(30*sec, 0)
 	check(30*sec-1, 39.0/40)
-}
-
-// A table that is purged or grown holds the blocks that are young and below the threshold,
-// whatever the collisions, with what is known of them.
-func TestRereadTable(t *testing.T) {
-	r := rand.New(rand.NewPCG(4, 4))
-	for trial := range 200 {
-		table := rereads{horizon: 100, limit: 64, keys: make([]uint64, 128), blocks: make([]sampledBlock, 128)}
-		at := map[uint64]int64{}
-		for table.n < 60 {
-			key := 1 + r.Uint64N(1<<12)<<5 + r.Uint64N(2)<<60 // few home places
-			if _, ok := at[key]; ok {
-				continue
-			}
-			at[key] = r.Int64N(10)
-			i := table.free(key)
-			table.keys[i], table.blocks[i] = key, sampledBlock{at: at[key], x: uint16(key)}
-			table.n++
-		}
-		if trial%2 == 1 {
-			table.shift = 4
-		}
-		size := 128 << r.IntN(2)
-		if table.purge(4); size > 128 {
-			table.grow()
-		}
-		n, oldest := 0, int64(math.MaxInt64)
-		for key, when := range at {
-			kept := when > 4 && (trial%2 == 0 || key < 1<<60)
-			i := key & uint64(size-1)
-			for table.keys[i] != 0 && table.keys[i] != key {
-				i = (i + 1) & uint64(size-1)
-			}
-			if found := table.keys[i] == key && table.blocks[i].at == when && table.blocks[i].x == uint16(key); found != kept {
-				t.Fatalf("block %d: found %v, want %v", key, found, kept)
-			}
-			if kept {
-				n++
-				oldest = min(oldest, when)
-			}
-		}
-		if n != table.n || oldest != table.oldest {
-			t.Fatalf("%d blocks counted, the oldest of %d; %d kept, of %d", table.n, table.oldest, n, oldest)
-		}
-	}
 }
 
 func TestTables(t *testing.T) {

@@ -38,24 +38,29 @@ func (c *calculator) period(p *part) float64 {
 
 // spacing is the mean time per gap of the commonest length, or NaN.
 func (c *calculator) spacing(p *part) float64 {
-	h := &p.line.spacing
-	if h.n < fewPairs {
+	if p.line.spacing.n < fewPairs {
 		return math.NaN()
+	}
+	c.arrived.fill(&p.line.spacing)
+	sums := room(&c.x, len(c.arrived.mids))
+	for i, mid := range c.arrived.mids {
+		sums[i] = float64(c.arrived.counts[i]) * mid
 	}
 	total, within, count := 0.0, 0.0, int64(0)
 	best, bestCount := 0.0, int64(0)
-	lo, hi := h.ends()
-	for b := lo; b < hi; b++ {
-		if n := h.buckets[b]; n > 0 {
-			sum := float64(n) * bucketMid(b)
-			total += sum
-			within += sum
-			count += int64(n)
+	buckets, out := c.arrived.buckets, 0 // the first that has not left
+	for i, b := range buckets {
+		for ; buckets[out]+gapBuckets < b; out++ {
+			within -= sums[out]
+			count -= int64(c.arrived.counts[out])
 		}
-		if out := b - gapBuckets; out >= lo && h.buckets[out] > 0 {
-			n := h.buckets[out]
-			within -= float64(n) * bucketMid(out)
-			count -= int64(n)
+		total += sums[i]
+		within += sums[i]
+		count += int64(c.arrived.counts[i])
+		if buckets[out]+gapBuckets == b {
+			within -= sums[out]
+			count -= int64(c.arrived.counts[out])
+			out++
 		}
 		if within > best {
 			best, bestCount = within, count

@@ -23,54 +23,39 @@ import (
 // and for reads that are repeated whole, S is the share of reads that fetch
 // a block read less than 30 s ago.
 const (
-	blockBytes     = 4096
-	maxReadBlocks  = 1 << 18 // a read of 1 GiB; what lies beyond is not looked at
-	weightUnit     = 1 << 30 // weight of a whole read, fixed point
-	firstTableSize = 1 << 9
+	blockBytes    = 4096
+	maxReadBlocks = 1 << 18 // a read of 1 GiB; what lies beyond is not looked at
+	weightUnit    = 1 << 30 // weight of a whole read, fixed point
 )
 
-// rereads is the table of the sampled blocks of one device. Keys and blocks
-// stand in slices of their own, of a length that is a power of two, with open
-// addressing; key 0 is free.
-//
-// The table outgrows the nearer caches, so reads wait until a batch of blocks
-// has come or the tick ends: then the places of all are fetched at once, and
-// the blocks are taken one by one, in their order.
+// rereads is the sample of one device. Reads wait until a batch has come or the
+// window ends: then the places of all in the table are fetched at once, and the
+// reads are taken one by one, in their order.
 type rereads struct {
 	horizon int64 // ns
 	limit   int   // blocks
 	seed    uint64
-	shift   int // k: the sampling rate is 2^-k
-	n       int
-	keys    []uint64 // the hash, a bijection of the block
-	blocks  []sampledBlock
+	shift   int   // k: the sampling rate is 2^-k
+	n       int   // blocks in the table
+	step    int   // how many it may hold, limit at most, before those too old are dropped; a power of two
 	oldest  int64 // no block was last read before it
+	blockTable
 
-	waiting [waitingBlocks]uint64 // their keys
+	waiting [waitingReads]waitingBlocks
 	wait    int
-	reads   []waitingRead
-	fetched uint64 // of no meaning: it keeps the fetch from being left out
-
-	spareKeys   []uint64 // the memory of the table before it was last rebuilt
-	spareBlocks []sampledBlock
-	keptKeys    []uint64 // what a purge leaves
-	keptBlocks  []sampledBlock
 }
 
-const waitingBlocks = 256
+const firstStep = 1 << 8
 
-// waitingRead is a read, or a piece of one, whose blocks wait.
-type waitingRead struct {
+const waitingReads = 128
+
+// waitingBlocks is what a read reads of an octet. The weight is that of each
+// block, in 30 bits.
+type waitingBlocks struct {
+	octet
 	at     int64
-	weight uint64
-	end    int // of its keys in waiting
+	weight uint32
 	meta   bool
-}
-
-type sampledBlock struct {
-	at     int64  // last read, completion
-	window uint32 // low bits of the window's number that x and y belong to
-	x, y   uint16 // reads of the block in that window, and those that were re-reads; saturating
 }
 
 // rereadSums is what a window keeps of the sample.
@@ -87,7 +72,7 @@ type rereadSums struct {
 }
 
 func newRereads(o *Options) rereads {
-	return rereads{horizon: o.RereadNS, limit: o.RereadBlocks, seed: o.Seed * 0x9e3779b97f4a7c15}
+	return rereads{horizon: o.RereadNS, limit: o.RereadBlocks, seed: o.Seed * 0x9e3779b97f4a7c15, step: firstStep}
 }
 
 // mix is the finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014), a bijection.
@@ -99,16 +84,23 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// take takes over the memory of a table that is no longer used.
+// take takes over the memory of a sample that is no longer used.
 func (t *rereads) take(old *rereads) {
-	if len(old.keys) > 0 {
-		t.keys, t.blocks = old.keys[:firstTableSize], old.blocks[:firstTableSize]
-		clear(t.keys)
-		t.spareKeys, t.spareBlocks = old.spareKeys, old.spareBlocks
+	t.blockTable.take(&old.blockTable)
+}
+
+// sampled is those of some blocks that are below the threshold.
+func (t *rereads) sampled(x octet) octet {
+	if t.shift == 0 {
+		return x
 	}
-	t.reads = old.reads[:0]
-	t.keptKeys, t.keptBlocks = old.keptKeys, old.keptBlocks
-	old.keys, old.blocks, old.spareKeys, old.spareBlocks, old.reads, old.keptKeys, old.keptBlocks = nil, nil, nil, nil, nil, nil, nil
+	kept := uint8(0)
+	for m := x.mask(); m != 0; m &= m - 1 {
+		if mix(x.first()+uint64(bits.TrailingZeros8(m))+t.seed)>>(64-t.shift) == 0 {
+			kept |= m & -m
+		}
+	}
+	return x.only(kept)
 }
 
 // read takes a read into the table and into the sums of its window, at the
@@ -120,38 +112,38 @@ func (t *rereads) read(at, offset, size int64, window uint32, meta bool, s *rere
 	count := last - first + 1
 	s.reads++
 	last = min(last, first+maxReadBlocks-1)
-	weight := uint64(weightUnit) / count
-	for b := first; b <= last; {
-		n, before := t.wait, t.wait
-		to := min(last, b+uint64(waitingBlocks-n)-1)
-		for above := 64 - t.shift; b <= to; b++ {
-			key := mix(b + t.seed)
-			t.waiting[n&(waitingBlocks-1)] = max(key, 1)
-			if key>>above == 0 {
-				n++
-			}
+	w := waitingBlocks{at: at, weight: uint32(weightUnit / count), meta: meta}
+	begin, end := first/octetBlocks, last/octetBlocks
+	from := uint8(math.MaxUint8) << (first % octetBlocks)
+	for o := begin; o < end; o++ {
+		w.octet = octetOf(o, from)
+		from = math.MaxUint8
+		t.await(&w, window, s)
+	}
+	w.octet = octetOf(end, from&(math.MaxUint8>>(octetBlocks-1-last%octetBlocks)))
+	t.await(&w, window, s)
+}
+
+func (t *rereads) await(w *waitingBlocks, window uint32, s *rereadSums) {
+	if t.shift > 0 {
+		if w.octet = t.sampled(w.octet); w.mask() == 0 {
+			return
 		}
-		if n > before {
-			t.wait = n
-			t.reads = append(t.reads, waitingRead{at: at, weight: weight, end: n, meta: meta})
-		}
-		if n == waitingBlocks {
-			t.settle(window, s)
-		}
+	}
+	t.waiting[t.wait&(waitingReads-1)] = *w
+	if t.wait++; t.wait == waitingReads {
+		t.settle(window, s)
 	}
 }
 
 // settle takes the blocks that wait into the table and the sums of the window.
 func (t *rereads) settle(window uint32, s *rereadSums) {
 	if t.wait > 0 {
-		t.fetch()
-		from := 0
-		for i := range t.reads {
-			r := &t.reads[i]
-			t.enter(t.waiting[from:r.end], r, window, s)
-			from = r.end
+		t.fetch(t.waiting[:t.wait])
+		for i := range t.waiting[:t.wait] {
+			t.enter(&t.waiting[i], window, s)
 		}
-		t.wait, t.reads = 0, t.reads[:0]
+		t.wait = 0
 	}
 	if s.reads > 0 {
 		s.shift = t.shift
@@ -159,59 +151,72 @@ func (t *rereads) settle(window uint32, s *rereadSums) {
 	}
 }
 
-// enter takes the blocks of a read. Most of them are new: those that find
-// room are counted together.
-func (t *rereads) enter(waiting []uint64, r *waitingRead, window uint32, s *rereadSums) {
-	for len(waiting) > 0 {
-		keys := t.keys
-		blocks := t.blocks[:len(keys)]
-		mask := uint64(len(keys) - 1)
-		room := min(len(keys)/2, t.limit)
-		n, left := t.n, []uint64(nil)
-		for at, key := range waiting {
-			if key>>(64-t.shift) != 0 { // the threshold may have fallen since
-				continue
+// room is how many blocks may stand in the table.
+func (t *rereads) room() int { return min(t.step, t.limit) }
+
+// enter takes blocks of a read: all at once if there is room for all of them,
+// else one at a time, since making room may drop those behind it.
+func (t *rereads) enter(r *waitingBlocks, window uint32, s *rereadSums) {
+	x := r.octet
+	if t.shift > 0 {
+		x = t.sampled(x) // the threshold may have fallen since
+	}
+	if t.n+x.blocks() <= t.room() {
+		t.look(x, r, window, s)
+		return
+	}
+	for m := x.mask(); m != 0; m &= m - 1 {
+		one := t.sampled(x.only(m & -m))
+		switch {
+		case one.mask() == 0: // the threshold has fallen below it
+		case t.n < t.room() || t.holds(one):
+			t.look(one, r, window, s)
+		default:
+			weight := uint64(r.weight) << t.shift // of the threshold before
+			t.makeRoom(r.at)
+			if one = t.sampled(one); one.mask() != 0 {
+				t.fresh(one, t.free(one), r, window)
+				s.count(1, weight, t.shift)
 			}
-			i := key & mask
-			for keys[i] != key && keys[i] != 0 {
-				i = (i + 1) & mask
-			}
-			if keys[i] == 0 && n < room {
-				keys[i] = key
-				blocks[i] = sampledBlock{at: r.at, window: window, x: 1}
-				n++
-				continue
-			}
-			if keys[i] == 0 {
-				left = waiting[at:]
-				break
-			}
-			t.again(&blocks[i], r, window, s)
 		}
-		if fresh := uint64(n - t.n); fresh > 0 {
-			if t.n == 0 {
-				t.oldest = r.at
-			}
-			t.n = n
-			s.count(fresh, r.weight<<t.shift, t.shift)
-		}
-		if len(left) == 0 {
+	}
+}
+
+// look takes blocks for which there is room.
+func (t *rereads) look(x octet, r *waitingBlocks, window uint32, s *rereadSums) {
+	for i := t.home(x); x.mask() != 0; i = t.after(i) {
+		number := t.places[i]
+		if number == 0 {
+			t.fresh(x, i, r, window)
+			s.count(uint64(x.blocks()), uint64(r.weight)<<t.shift, t.shift)
 			return
 		}
-		// The weight is that of the threshold before.
-		weight := r.weight << t.shift
-		t.make(r.at)
-		if key := left[0]; key>>(64-t.shift) == 0 { // else the threshold fell below this block
-			if t.n == 0 {
-				t.oldest = r.at
-			}
-			i := t.free(key)
-			t.keys[i], t.blocks[i] = key, sampledBlock{at: r.at, window: window, x: 1}
-			t.n++
-			s.count(1, weight, t.shift)
+		run := &t.runs[number-1]
+		common := run.mask() & x.mask()
+		if run.number() != x.number() || common == 0 {
+			continue
 		}
-		waiting = left[1:]
+		x = x.only(x.mask() &^ common)
+		if common == run.mask() {
+			t.again(run, r, window, s)
+			continue
+		}
+		// Read in part, they leave their run for one of their own.
+		part := *run
+		run.octet, part.octet = run.only(run.mask()&^common), run.only(common)
+		t.again(&part, r, window, s)
+		t.add(part, t.free(part.octet))
+		i = t.home(x) - 1 // the places may be others now
 	}
+}
+
+// fresh takes blocks that are not in the table, and the free place for them.
+func (t *rereads) fresh(x octet, place int, r *waitingBlocks, window uint32) {
+	if t.n == 0 {
+		t.oldest = r.at
+	}
+	t.n += x.blocks()
+	t.add(blockRun{octet: x, at: r.at, window: window, x: 1}, place)
 }
 
 // count adds blocks that the window reads for the first time, none of them again.
@@ -223,39 +228,18 @@ func (s *rereadSums) count(fresh, weight uint64, shift int) {
 	s.xx += fresh
 }
 
-// nearTable is how many places the nearer caches hold.
-const nearTable = 16 << 10
-
-// fetch looks at the places of the blocks that wait. No look depends on
-// another, so the memory serves many at a time.
-func (t *rereads) fetch() {
-	if len(t.keys) == 0 {
-		t.keys, t.blocks = make([]uint64, firstTableSize), make([]sampledBlock, firstTableSize)
-	}
-	if len(t.keys) <= nearTable {
-		return
-	}
-	keys, blocks := t.keys, t.blocks[:len(t.keys)]
-	mask, sum := uint64(len(keys)-1), uint64(0)
-	for _, key := range t.waiting[:t.wait] {
-		i := key & mask
-		sum += keys[i] + uint64(blocks[i].at)
-	}
-	t.fetched = sum
-}
-
-// again takes a read of a block that is in the table.
-func (t *rereads) again(b *sampledBlock, r *waitingRead, window uint32, s *rereadSums) {
-	weight := r.weight << t.shift
+// again takes a read of all blocks of a run.
+func (t *rereads) again(b *blockRun, r *waitingBlocks, window uint32, s *rereadSums) {
+	weight, n := uint64(r.weight)<<t.shift, uint64(b.blocks())
 	if b.window != window {
 		b.window, b.x, b.y = window, 0, 0
 	}
 	if b.x == 0 {
-		s.blocks++
-		s.footprint += 1 << t.shift
+		s.blocks += n
+		s.footprint += n << t.shift
 	}
-	s.all += weight
-	s.x++
+	s.all += n * weight
+	s.x += n
 	x, y := uint64(b.x), uint64(b.y)
 	dx, dy := uint64(0), uint64(0)
 	if b.x < math.MaxUint16 {
@@ -263,102 +247,58 @@ func (t *rereads) again(b *sampledBlock, r *waitingRead, window uint32, s *rerea
 		dx = 1
 	}
 	if r.at-b.at < t.horizon {
-		s.again += weight
+		s.again += n * weight
 		if !r.meta {
-			s.data += weight
+			s.data += n * weight
 		}
-		s.y++
+		s.y += n
 		if b.y < math.MaxUint16 {
 			b.y++
 			dy = 1
 		}
 	}
-	s.xx += (2*x + 1) * dx
-	s.xy += x*dy + y*dx + dx*dy
-	s.yy += (2*y + 1) * dy
+	s.xx += n * (2*x + 1) * dx
+	s.xy += n * (x*dy + y*dx + dx*dy)
+	s.yy += n * (2*y + 1) * dy
 	b.at = r.at
 }
 
-// make makes room: it drops the blocks that are too old to be re-read, then
-// grows the table, or halves the threshold when the limit is reached.
-func (t *rereads) make(now int64) {
-	size := len(t.keys)
+// makeRoom drops the blocks that are too old to be re-read, then doubles
+// the step, or halves the threshold when the limit is reached.
+func (t *rereads) makeRoom(now int64) {
 	if now-t.oldest >= t.horizon {
 		t.purge(now - t.horizon)
 	}
-	if t.n <= min(size/4, t.limit*3/4) {
-		return
-	}
-	if size/2 < t.limit {
-		t.grow()
-		return
-	}
-	for t.n > t.limit*3/4 {
-		t.shift++
-		t.purge(math.MinInt64)
+	switch {
+	case t.n <= min(t.step/2, t.limit*3/4):
+	case t.step < t.limit:
+		t.step *= 2
+		t.oldest = t.eldest()
+	default:
+		for t.n > t.limit*3/4 {
+			t.shift++
+			t.purge(math.MinInt64)
+		}
 	}
 }
 
 // purge drops the blocks that are not below the threshold, or were not read
 // after a time.
 func (t *rereads) purge(after int64) {
-	const sign = 1 << 63 // flipped, times compare as numbers without one
-	keys := t.keys
-	blocks := t.blocks[:len(keys)]
-	least, since := uint64(1)<<(64-t.shift)-1, uint64(after)^sign
-	oldest, n := uint64(math.MaxInt64)^sign, uint64(0)
-	if need := len(keys)/2 + 1; cap(t.keptKeys) < need {
-		t.keptKeys, t.keptBlocks = make([]uint64, need), make([]sampledBlock, need)
-	}
-	keptKeys := t.keptKeys[:len(keys)/2+1]
-	keptBlocks := t.keptBlocks[:len(keptKeys)]
-	for i, key := range keys {
-		// Whether a place is taken, and by what is old, is a coin's toss: no branch on it.
-		b := &blocks[i]
-		at := uint64(b.at) ^ sign
-		_, below := bits.Sub64(key-1, least, 0)
-		_, young := bits.Sub64(since, at, 0)
-		keptKeys[n], keptBlocks[n] = key, *b
-		stays := below & young
-		n += stays
-		oldest = min(oldest, at|(stays-1))
-	}
-	t.n, t.oldest = int(n), int64(oldest^sign)
-	clear(keys)
-	for i, key := range keptKeys[:n] {
-		to := t.free(key)
-		keys[to], blocks[to] = key, keptBlocks[i]
-	}
-}
-
-// grow moves the blocks to a table of twice the size.
-func (t *rereads) grow() {
-	keys, blocks := t.keys, t.blocks
-	size := 2 * len(keys)
-	if cap(t.spareKeys) < size {
-		t.spareKeys, t.spareBlocks = make([]uint64, size), make([]sampledBlock, size)
-	}
-	t.keys, t.blocks = t.spareKeys[:size], t.spareBlocks[:size]
-	clear(t.keys)
-	t.spareKeys, t.spareBlocks = keys, blocks
-	t.oldest = math.MaxInt64
-	for i, key := range keys {
-		if key != 0 {
-			to := t.free(key)
-			t.keys[to], t.blocks[to] = key, blocks[i]
-			t.oldest = min(t.oldest, blocks[i].at)
+	kept, n := t.runs[:0], 0
+	for i := range t.runs {
+		run := t.runs[i]
+		if run.at <= after {
+			continue
+		}
+		if run.octet = t.sampled(run.octet); run.mask() != 0 {
+			kept = append(kept, run)
+			n += run.blocks()
 		}
 	}
-}
-
-// free finds a free place for a key that is not in the table.
-func (t *rereads) free(key uint64) uint64 {
-	mask := uint64(len(t.keys) - 1)
-	i := key & mask
-	for t.keys[i] != 0 {
-		i = (i + 1) & mask
-	}
-	return i
+	t.runs, t.n = kept, n
+	t.oldest = t.eldest()
+	t.arrange()
 }
 
 // dataShare is share with reads that carry the metadata flag never counting

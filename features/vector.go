@@ -24,12 +24,17 @@ const (
 // context. It is scratch, and the arrivals of the windows before.
 type calculator struct {
 	o        *Options
-	all      histogram // latency of all requests
+	all      tally // latency of all requests
+	reads    tally // of reads
+	writes   tally
+	gaps     tally // those of the line
+	arrived  tally // times between arrivals
 	bytes    []float64
 	written  []float64
 	arrivals []float64
 	depth    []float64
 	x, y     []float64
+	latency  []float64 // mean of each tick, where it has one
 	auto     autocorrelator
 	history  []float64 // arrivals of the last windows, periodBins each
 }
@@ -38,14 +43,25 @@ func newCalculator(o *Options) calculator { return calculator{o: o} }
 
 // series fills the scratch with the course of the window.
 func (c *calculator) series(rows []Tick) {
-	c.bytes, c.written, c.arrivals, c.depth = c.bytes[:0], c.written[:0], c.arrivals[:0], c.depth[:0]
+	n := len(rows)
+	bytes, written := room(&c.bytes, n), room(&c.written, n)
+	arrivals, depth := room(&c.arrivals, n), room(&c.depth, n)
 	for i := range rows {
 		r := &rows[i]
-		c.bytes = append(c.bytes, float64(r.Bytes()))
-		c.written = append(c.written, float64(r.WriteBytes))
-		c.arrivals = append(c.arrivals, float64(r.Arrivals))
-		c.depth = append(c.depth, float64(r.InFlightNS)/float64(c.o.TickNS))
+		bytes[i] = float64(r.Bytes())
+		written[i] = float64(r.WriteBytes)
+		arrivals[i] = float64(r.Arrivals)
+		depth[i] = float64(r.InFlightNS) / float64(c.o.TickNS)
 	}
+}
+
+// room makes x hold n values, and gives it.
+func room(x *[]float64, n int) []float64 {
+	if cap(*x) < n {
+		*x = make([]float64, n)
+	}
+	*x = (*x)[:n]
+	return *x
 }
 
 // part is what the formulas of a window share.
@@ -109,18 +125,18 @@ func (c *calculator) part(rows []Tick, a *account, line *sweep) part {
 	p.busy = float64(line.busyNS) / float64(covered)
 	// A window that is busy for less than a hundredth of a tick has no depth to speak of.
 	p.meanDepth = float64(line.inFlightNS) / math.Max(float64(line.busyNS), float64(c.o.TickNS)/100)
-	c.all.reset()
-	for i := range a.latency {
-		c.all.merge(&a.latency[i])
-	}
+	c.reads.fill(&a.latency[latencyReads])
+	c.writes.fill(&a.latency[latencyWrites])
+	c.all.fill(&a.latency[latencyReads], &a.latency[latencyWrites], &a.latency[latencyOthers])
+	c.gaps.fill(&line.gaps)
 	if a.timed > 0 {
 		n := float64(a.timed)
 		p.medianNS = c.all.quantile(0.5)
 		p.latencyCV, p.kurtosis = c.all.moments(float64(a.latencyNS())/n, a.squares.float()/n)
 	}
 	medianGap := 0.0
-	if line.gaps.n > 0 {
-		medianGap = line.gaps.quantile(0.5)
+	if c.gaps.n > 0 {
+		medianGap = c.gaps.quantile(0.5)
 	}
 	p.stallLimit = max(shortestStall, stallMedians*p.medianNS, stallMedianGaps*medianGap)
 	p.sizeKnown = a.unsized == 0 || a.sized > 0
