@@ -23,6 +23,7 @@ type Checkpoint struct {
 
 	Chunks, Events, Samples, Evidence, FirstNS, LastNS int64 // of the report so far
 	Tally                                              Tally
+	Back                                               StepsBack
 	State                                              []byte // of the decoder
 }
 
@@ -44,7 +45,7 @@ const edgeBytes = 4 << 10
 const CheckpointBytes = 32 << 20
 
 // checkpointMagic begins an encoded checkpoint and tells its version.
-const checkpointMagic = "iopathy checkpoint 1\n"
+const checkpointMagic = "iopathy checkpoint 2\n"
 
 // Encode gives the checkpoint as bytes: a line that tells the version, the fields
 // as saveState writes them, the SHA-256 of all that.
@@ -88,7 +89,7 @@ func (c *Checkpoint) CheckState() error {
 		sum += p.Pos
 	}
 	t := &c.Tally
-	counts := []int64{c.Chunk, c.Chunks, c.Events, c.Samples, c.Evidence, t.Lines, t.Event, t.Merged, t.Notes, t.Duplicate}
+	counts := []int64{c.Back.N, c.Back.At, c.Chunk, c.Chunks, c.Events, c.Samples, c.Evidence, t.Lines, t.Event, t.Merged, t.Notes, t.Duplicate}
 	for _, m := range []map[string]int64{t.Rejects, t.Unpaired} {
 		for _, n := range m {
 			counts = append(counts, n)
@@ -197,7 +198,7 @@ func (r *reader) resume(c *Checkpoint, parts []*part) error {
 	r.from, r.rep.Checkpoint, r.rep.Kept = c, c, c.Chunk
 	r.rep.Chunks, r.rep.Events, r.rep.Samples, r.rep.Evidence = int(c.Chunks), c.Events, c.Samples, c.Evidence
 	r.rep.FirstNS, r.rep.LastNS = c.FirstNS, c.LastNS
-	r.span = rowSpan{from: c.FirstNS, to: c.LastNS, known: c.Events+c.Samples > 0}
+	r.span = rowSpan{from: c.FirstNS, to: c.LastNS, known: c.Events+c.Samples > 0, back: c.Back}
 	r.rep.Tally.Merge(c.Tally)
 	return nil
 }
@@ -222,7 +223,7 @@ func (r *reader) mark(chunk int64) {
 	c := &Checkpoint{
 		ID: r.rep.ID, Format: r.rep.Format, Begun: r.begun, Chunk: chunk, Places: at, State: state,
 		Chunks: int64(r.rep.Chunks), Events: r.rep.Events, Samples: r.rep.Samples, Evidence: r.rep.Evidence,
-		FirstNS: r.rep.FirstNS, LastNS: r.rep.LastNS,
+		FirstNS: r.rep.FirstNS, LastNS: r.rep.LastNS, Back: r.span.back,
 	}
 	for _, p := range at {
 		c.Pos += p.Pos

@@ -60,6 +60,7 @@ type rowSpan struct {
 	from, to        int64
 	known           bool
 	events, samples int // of the chunk in hand that it has seen
+	back            StepsBack
 }
 
 // see takes the rows of the chunk in hand that it has not seen, best while the cache
@@ -80,5 +81,7 @@ func (s *rowSpan) see(b *Batch) {
 		p := &b.Samples[i]
 		from, to = min(from, p.TimeNS-p.IntervalNS), max(to, p.TimeNS)
 	}
+	s.back.events(b.Events, s.events)
+	s.back.samples(b.Samples, s.samples)
 	s.from, s.to, s.events, s.samples = from, to, len(b.Events), len(b.Samples)
 }

@@ -113,6 +113,8 @@ type ClockReport struct {
 	DriftPPB int64  `json:"drift_ppb,omitempty"`
 	AtNS     int64  `json:"at_ns,omitempty"`
 	ErrorNS  int64  `json:"error_ns,omitempty"`
+
+	Back StepsBack `json:"set_back,omitzero"`
 }
 
 // Clock is that which reads an input again as it was read.
@@ -164,7 +166,7 @@ func signed(ns int64) string {
 // clockReport tells how the times of a report came about.
 func (r *reader) clockReport(f Format, dec any) ClockReport {
 	c := r.in.Clock
-	out := ClockReport{Base: f.Clock.String(), Anchor: c.Anchor, StartNS: r.startNS(), OffsetNS: c.OffsetNS, DriftPPB: c.DriftPPB, AtNS: c.AtNS, ErrorNS: c.ErrorNS}
+	out := ClockReport{Base: f.Clock.String(), Anchor: c.Anchor, StartNS: r.startNS(), OffsetNS: c.OffsetNS, DriftPPB: c.DriftPPB, AtNS: c.AtNS, ErrorNS: c.ErrorNS, Back: r.span.back}
 	if out.Anchor == "" && out.StartNS != 0 {
 		out.Anchor = "ingest.start_ns"
 	}

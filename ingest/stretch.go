@@ -86,11 +86,14 @@ func JoinStretches(all []Report) Report {
 	sum.Tally = Tally{}
 	sum.Tally.Merge(all[0].Tally)
 	out.Clock, out.Checkpoint = all[0].Clock, all[0].Checkpoint
+	back := all[0].Clock.Back
 	for i := 1; i < len(all); i++ {
 		r := &all[i]
 		if r.Checkpoint != nil {
 			out.Checkpoint = r.Checkpoint.behind(&sum)
+			out.Checkpoint.Back = back.then(r.Checkpoint.Back)
 		}
+		back = back.then(r.Clock.Back)
 		// Times before 1971 anywhere tell of the clock of all; without rows a
 		// stretch tells nothing.
 		if r.rows() > 0 && (sum.rows() == 0 || r.Clock.Loose && !out.Clock.Loose) {
@@ -101,6 +104,7 @@ func JoinStretches(all []Report) Report {
 		sum.Events, sum.Samples, sum.Evidence = sum.Events+r.Events, sum.Samples+r.Samples, sum.Evidence+r.Evidence
 		sum.Tally.Merge(r.Tally)
 	}
+	out.Clock.Back = back
 	out.Chunks, out.Events, out.Samples, out.Evidence = sum.Chunks, sum.Events, sum.Samples, sum.Evidence
 	out.Tally, out.FirstNS, out.LastNS = sum.Tally, sum.FirstNS, sum.LastNS
 	out.NewBytes = out.Bytes

@@ -105,7 +105,7 @@ func (a *app) side(ctx context.Context, sel local.Selection) (compare.Side, erro
 	if err != nil {
 		return compare.Side{}, usage("ingest.zone: %v", err)
 	}
-	times := local.Times{Now: time.Now(), Zone: zone}
+	times := local.Times{Now: a.now(), Zone: zone}
 	dir := sel.Where
 	if dir == "" {
 		if dir, err = a.needLake(true); err != nil {

@@ -46,7 +46,7 @@ where the recording's own clock is relative).`,
 				return usage("ingest.zone: %v", err)
 			}
 			job := a.job(dir)
-			place, err := job.Find(args[0], args[1], local.Times{Now: time.Now(), Zone: zone})
+			place, err := job.Find(args[0], args[1], local.Times{Now: a.now(), Zone: zone})
 			if err != nil {
 				return failure{exitUsage, err}
 			}

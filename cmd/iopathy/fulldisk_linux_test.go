@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -56,13 +58,57 @@ func TestFullDisk(t *testing.T) {
 	eventFile(t, grows, 1, 5, 14_000_000)
 	full("an input that has grown", "ingest", grows)
 	full("both", "ingest", grows, big)
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {
-		t.Fatal(err)
+	size := func(bytes int64) {
+		t.Helper()
+		if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%d", bytes)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	must(t, "ingest", grows, big, "--lake", lake, "--quiet")
+	const roomy = 64 << 20
+	size(roomy)
+	before := filepath.Join(dir, "before")
+	copyTree(t, lake, before)
 	must(t, "ingest", grows, big, "--lake", elsewhere, "--quiet")
-	if d := cmp.Diff(stateOf(t, elsewhere), stateOf(t, lake)); d != "" {
-		t.Errorf("with room again the lake is another than one that always had it:\n%s", d)
+	recovers := func(what string) {
+		t.Helper()
+		size(roomy)
+		must(t, "ingest", grows, big, "--lake", lake, "--quiet")
+		if d := cmp.Diff(stateOf(t, elsewhere), stateOf(t, lake)); d != "" {
+			t.Errorf("%s: with room again the lake is another than one that always had it:\n%s", what, d)
+		}
+		must(t, "verify", lake)
 	}
-	must(t, "verify", lake)
+	recovers("a disk of 2 MB")
+	points := soak(t, "IOPATHY_SOAK_FULL", 0)
+	if points == 0 {
+		return
+	}
+	again := func(room int64) (isFull bool) {
+		t.Helper()
+		if err := os.RemoveAll(lake); err != nil {
+			t.Fatal(err)
+		}
+		copyTree(t, before, lake)
+		var stat syscall.Statfs_t
+		if err := syscall.Statfs(disk, &stat); err != nil {
+			t.Fatal(err)
+		}
+		size(int64(stat.Blocks-stat.Bfree)*stat.Bsize + room)
+		err := iopathy(t, "ingest", grows, big, "--lake", lake, "--quiet").Run()
+		size(roomy)
+		return err != nil
+	}
+	need := bisect(8<<10, 32<<20, 32<<10, again)
+	for i := range points {
+		room := (8 << 10) + i*(need-(8<<10))/points
+		copied := stateOf(t, before)
+		if !again(room) {
+			t.Errorf("%d kB of room of %d: the disk was not full", room>>10, need>>10)
+		} else if d := cmp.Diff(copied, stateOf(t, lake)); d != "" {
+			t.Errorf("%d kB of room: the lake is another (-before +after):\n%s", room>>10, d)
+		}
+		must(t, "verify", lake)
+		recovers(fmt.Sprintf("%d kB of room", room>>10))
+	}
+	t.Logf("an ingest needs %d kB of room: at %d points below the disk was full, the lake stayed what it was, and with room again it became that of an undisturbed run", need>>10, points)
 }

@@ -76,7 +76,7 @@ func (a *app) nightly(ctx context.Context, args []string) error {
 	if err := job.Mend(ctx, sources, say); err != nil {
 		return err
 	}
-	done, err := nights.Run(ctx, &nights.Job{Local: job, Out: a.config.Out, Ingested: in, Inventory: inv, Catalogue: catalogue, Rules: rules, NowNS: time.Now().UnixNano(),
+	done, err := nights.Run(ctx, &nights.Job{Local: job, Out: a.config.Out, Ingested: in, Inventory: inv, Catalogue: catalogue, Rules: rules, NowNS: a.now().UnixNano(),
 		Say: say, Judged: func(dir, date string, d *local.Diagnosed) error { return desk.Judged(job, dir, date, d) }})
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (a *app) nightly(ctx context.Context, args []string) error {
 	if err := desk.Send(ctx); err != nil {
 		return err
 	}
-	if err := desk.WriteMetrics(alerts.Figures{Version: version().Version, Account: in.Account, Duration: time.Since(began), Now: time.Now()}); err != nil {
+	if err := desk.WriteMetrics(alerts.Figures{Version: version().Version, Account: in.Account, Duration: time.Since(began), Now: a.now()}); err != nil {
 		return err
 	}
 	if err := a.tellNight(done, in); err != nil {

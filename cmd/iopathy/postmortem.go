@@ -105,7 +105,7 @@ func (a *app) incidentSpan(job *local.Job, from, to string) (fromNS, toNS int64,
 	if w := int64(a.config.Window); w > 0 { // as explain counts: from the first window
 		first -= first % w
 	}
-	times := local.Times{Now: time.Now(), Zone: zone, FirstNS: first, LastNS: last}
+	times := local.Times{Now: a.now(), Zone: zone, FirstNS: first, LastNS: last}
 	if fromNS, err = times.Moment(from); err == nil {
 		toNS, err = times.Moment(to)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -52,12 +53,25 @@ type app struct {
 	refit          bool
 	figuresDir     string
 	shard          string
-	buckets        bucket.Opened // of sources and lakes that are URLs
+	buckets        bucket.Opened    // of sources and lakes that are URLs
+	clock          func() time.Time // nil: the machine's
+}
+
+// now is the time of the machine's clock, which may be set back between two runs.
+func (a *app) now() time.Time {
+	if a.clock != nil {
+		return a.clock()
+	}
+	return time.Now()
 }
 
 // run is the whole program: it returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	return (&app{stdin: stdin, stdout: stdout, stderr: stderr}).run(ctx, args)
+}
+
+func (a *app) run(ctx context.Context, args []string) int {
+	stdin, stdout, stderr := a.stdin, a.stdout, a.stderr
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)

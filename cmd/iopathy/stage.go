@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,11 +13,20 @@ import (
 	"github.com/iopathy/iopathy/cmd/internal/local"
 )
 
+// runID names a run by its time, for people, and by chance: a clock that is set back tells
+// a time twice, and in a container every process is number 1. A run of the name of
+// another would take the place of what that one says of the lake.
+func (a *app) runID() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return fmt.Sprintf("%s-%d-%x", a.now().UTC().Format("20060102T150405.000Z"), os.Getpid(), b)
+}
+
 // job makes the job of a verb on the lake that flags and config name.
 func (a *app) job(lake string) *local.Job {
 	return &local.Job{
 		Config: a.config, Lake: lake, Version: version().Version,
-		RunID:    fmt.Sprintf("%s-%d", time.Now().UTC().Format("20060102T150405.000Z"), os.Getpid()),
+		RunID:    a.runID(),
 		Progress: a.progress(), FiguresDir: a.figuresDir, Buckets: &a.buckets,
 	}
 }

@@ -237,15 +237,19 @@ func (j *Job) byMtime(ctx context.Context, in *ingest.Input) error {
 	return nil
 }
 
-// loose tells of the inputs whose times count from 1970 for want of a date.
+// loose tells of the inputs whose times count from 1970 for want of a date, of those that are
+// dated by their file alone, and of those whose clocks were set back.
 func loose(reports []ingest.Report) []string {
-	var names, mtime []string
+	var names, mtime, back []string
 	for i := range reports {
 		switch r := &reports[i]; {
 		case r.Clock.Loose && r.Events+r.Samples > 0:
 			names = append(names, filepath.Base(r.Path))
 		case strings.HasSuffix(r.Clock.Anchor, "its file was last written"):
 			mtime = append(mtime, filepath.Base(r.Path)+" (from "+time.Unix(0, r.Clock.StartNS).UTC().Format(time.DateTime)+")")
+		}
+		if r := &reports[i]; r.Clock.Back.Told() {
+			back = append(back, filepath.Base(r.Path)+": "+r.Clock.Back.String())
 		}
 	}
 	var out []string
@@ -255,8 +259,12 @@ func loose(reports []ingest.Report) []string {
 	if len(mtime) > 0 {
 		out = append(out, "dated by nothing better than when the file was last written: "+few(mtime))
 	}
-	return out
+	slices.Sort(back)
+	return append(out, back[:min(len(back), mostBack)]...)
 }
+
+// mostBack is how many logs whose clocks were set back are named.
+const mostBack = 20
 
 // few lists names, the first of them if they are many.
 func few(names []string) string {
