@@ -42,3 +42,36 @@ func (a *app) pseudonymCmd() *cobra.Command {
 		},
 	}
 }
+
+func (a *app) anonymiseCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "anonymise LAKE --anonymise FILE --lake DIR", Short: "Copy the rows of a lake into one whose names are pseudonyms", GroupID: "know", Args: cobra.ExactArgs(1),
+		Long: `Copy the rows of a lake, all that logs gave, into another lake, in which names are pseudonyms by the key of
+--anonymise: what an ingest of the same logs with that key would have made. features, fit, label and report then make
+of the copy what they made of the lake; windows and labels of days whose rows are gone are not copied.`,
+		Example: "  iopathy anonymise /var/lib/iopathy/lake --anonymise /etc/iopathy/anonymise.key --lake shared/lake\n  iopathy features --lake shared/lake",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.config.Anonymise == "" {
+				return usage("say which key: --anonymise FILE")
+			}
+			to, err := a.needLake(false)
+			if err != nil {
+				return err
+			}
+			if !exists(args[0]) {
+				return usage("lake %s: no such directory", args[0])
+			}
+			fresh := firstMissing(to)
+			done, err := a.job(to).Anonymised(cmd.Context(), args[0])
+			if err != nil {
+				removeFresh(fresh)
+				return err
+			}
+			if a.json() {
+				return a.print(done)
+			}
+			_, err = fmt.Fprintf(a.stdout, "copied %d rows of %d inputs in %d parts into %s\n", done.Rows, done.Inputs, done.Parts, to)
+			return err
+		},
+	}
+}

@@ -238,10 +238,76 @@ func TestAnonymise(t *testing.T) {
 	in(t, exitUsage, "ingest", logs, "--lake", filepath.Join(out, "lake"))
 	in(t, exitUsage, "ingest", logs, "--lake", filepath.Join(out, "lake"), "--anonymise", other)
 	in(t, exitUsage, "ingest", logs, "--lake", filepath.Join(bare, "lake"), "--anonymise", key)
-	in(t, exitUsage, "run", logs, "--shard", "0/2", "--out", filepath.Join(dir, "share"), "--anonymise", key)
+	in(t, exitUsage, "anonymise", filepath.Join(out, "lake"), "--lake", filepath.Join(dir, "twice"), "--anonymise", other)
+	in(t, exitUsage, "anonymise", filepath.Join(bare, "lake"), "--lake", filepath.Join(dir, "no"))
+	in(t, exitFailed, "anonymise", filepath.Join(bare, "lake"), "--lake", filepath.Join(out, "lake"), "--anonymise", key)
 	if err := os.WriteFile(other, []byte("short"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	in(t, exitUsage, "ingest", logs, "--lake", filepath.Join(dir, "new"), "--anonymise", other)
 	in(t, exitUsage, "ingest", logs, "--lake", filepath.Join(dir, "new"), "--anonymise", filepath.Join(dir, "absent"))
+}
+
+// A lake that holds names is copied under pseudonyms, and shards read under pseudonyms: what they leave
+// has none of the names, and is what one reading with the key leaves.
+func TestAnonymisedLater(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, which has others of its kind")
+	}
+	dir := t.TempDir()
+	logs, key := filepath.Join(dir, "logs"), filepath.Join(dir, "key")
+	privateLogs(t, logs)
+	if err := os.WriteFile(key, []byte("0123456789abcdef-of-the-test\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("IOPATHY_INGEST_CHUNK_BYTES", "300000")
+	lakeOf := func(name string) string { return filepath.Join(dir, name, "lake") }
+	quiet := func(args ...string) {
+		t.Helper()
+		said, words := in(t, exitFine, append(args, "--max-rejects", "0.5", "--host", "secret-cli")...)
+		if s := strings.ToLower(said + words); strings.Contains(s, "secret") {
+			t.Errorf("%s says:\n%s", args[0], s)
+		}
+	}
+	rest := func(name string) {
+		t.Helper()
+		quiet("features", "--lake", lakeOf(name), "--anonymise", key)
+		quiet("fit", "--lake", lakeOf(name), "--anonymise", key)
+		quiet("label", "--lake", lakeOf(name), "--anonymise", key)
+		quiet("report", "--lake", lakeOf(name), "--anonymise", key, "--out", filepath.Join(dir, name))
+	}
+	clean := func(name string) {
+		t.Helper()
+		for _, f := range secrets(t, filepath.Join(dir, name)) {
+			t.Errorf("%s: %s", name, f)
+		}
+	}
+	parts := []string{lake.Events, lake.Evidence}
+	quiet("ingest", logs, "--lake", lakeOf("one"), "--anonymise", key)
+	want := tables(t, filepath.Join(dir, "one"), parts...)
+	rest("one")
+	labels := tree(t, filepath.Join(dir, "one"))["labels.csv"]
+
+	in(t, exitFine, "ingest", logs, "--lake", lakeOf("bare"), "--max-rejects", "0.5", "--host", "secret-cli")
+	quiet("anonymise", lakeOf("bare"), "--lake", lakeOf("copy"), "--anonymise", key)
+	if d := cmp.Diff(want, tables(t, filepath.Join(dir, "copy"), parts...)); d != "" {
+		t.Errorf("a copy under pseudonyms is not what an ingest with the key makes:\n%.2000s", d)
+	}
+	in(t, exitFine, "verify", lakeOf("copy"))
+	rest("copy")
+	clean("copy")
+	if got := tree(t, filepath.Join(dir, "copy"))["labels.csv"]; got != labels || labels == "" {
+		t.Error("the labels of a copy under pseudonyms are others")
+	}
+
+	for _, i := range []string{"0", "1"} {
+		quiet("run", logs, "--shard", i+"/2", "--out", filepath.Join(dir, "share"+i), "--anonymise", key)
+		clean("share" + i)
+	}
+	in(t, exitUsage, "merge", filepath.Join(dir, "share0"), filepath.Join(dir, "share1"), "--out", filepath.Join(dir, "no"))
+	quiet("merge", filepath.Join(dir, "share0"), filepath.Join(dir, "share1"), "--out", filepath.Join(dir, "merged"), "--anonymise", key)
+	clean("merged")
+	if d := cmp.Diff(want, tables(t, filepath.Join(dir, "merged"), parts...)); d != "" {
+		t.Errorf("shards under pseudonyms are not what an ingest with the key makes:\n%.2000s", d)
+	}
 }

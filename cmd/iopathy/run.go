@@ -135,7 +135,7 @@ bucket (s3://BUCKET/PREFIX/) or - for standard input.`,
 	a.settingFlags(root)
 	root.AddGroup(&cobra.Group{ID: "job", Title: "Jobs:"}, &cobra.Group{ID: "stage", Title: "Stages:"}, &cobra.Group{ID: "know", Title: "Knowledge:"})
 	root.AddCommand(a.runCmd(), a.demoCmd(), a.ingestCmd(), a.featuresCmd(), a.fitCmd(), a.labelCmd(), a.reportCmd(), a.nightlyCmd(), a.mergeCmd(),
-		a.evaluateCmd(), a.calibrateCmd(), a.explainCmd(), a.postmortemCmd(), a.compareCmd(), a.matrixCmd(), a.formatsCmd(), a.queryCmd(), a.serveCmd(), a.catalogueCmd(), a.configCmd(), a.verifyCmd(), a.pseudonymCmd(), a.alignCmd(), a.generateCmd(), a.manCmd(), a.versionCmd())
+		a.evaluateCmd(), a.calibrateCmd(), a.explainCmd(), a.postmortemCmd(), a.compareCmd(), a.matrixCmd(), a.formatsCmd(), a.queryCmd(), a.serveCmd(), a.catalogueCmd(), a.configCmd(), a.verifyCmd(), a.pseudonymCmd(), a.anonymiseCmd(), a.alignCmd(), a.generateCmd(), a.manCmd(), a.versionCmd())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return failure{exitUsage, err} })
 	return root
 }

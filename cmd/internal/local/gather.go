@@ -73,15 +73,19 @@ func (j *Job) Gather(ctx context.Context, s *Shares) (*Ingested, error) {
 		pieces = append(pieces, one.Pieces...)
 	}
 	first := s.all[0]
+	p, err := NewPseudonyms(&j.Config)
+	if err != nil {
+		return nil, err
+	}
+	if p.Mark() != first.Mark {
+		return nil, errors.New("config: anonymise: the shares were read with another key, or without one: give merge what the shards were given")
+	}
 	return j.gatherPieces(ctx, pieces, first.Inputs, first.Skips, first.Warnings, func(p *PieceRead) string { return from[p] })
 }
 
 // gatherPieces makes a lake of all pieces of so many inputs, whose parts lie below
 // the directory that in names; it may be the lake itself. Where it names none they are left where they are.
 func (j *Job) gatherPieces(ctx context.Context, pieces []*PieceRead, inputs int, skips []ingest.Skip, warnings []string, in func(*PieceRead) string) (_ *Ingested, err error) {
-	if j.Config.Anonymise != "" {
-		return nil, errShares
-	}
 	byInput, err := whole(pieces, inputs)
 	if err != nil {
 		return nil, err
@@ -97,6 +101,9 @@ func (j *Job) gatherPieces(ctx context.Context, pieces []*PieceRead, inputs int,
 	}
 	if slices.ContainsFunc(manifests, func(m lake.Manifest) bool { return m.Run != j.RunID }) { // a second try replaces the first
 		return nil, fmt.Errorf("lake %s holds runs already: shares are merged into a lake of their own", j.Lake)
+	}
+	if _, err := j.anonymise(manifests); err != nil {
+		return nil, err
 	}
 	var ids []string
 	for _, all := range byInput {
@@ -205,7 +212,8 @@ func (j *Job) GatherRead(ctx context.Context, s *Sources, pieces []*PieceRead) (
 	if err := j.TakeBack(); err != nil {
 		return nil, err
 	}
-	return j.gatherPieces(ctx, pieces, len(s.inputs), s.skips, s.warnings, func(*PieceRead) string { return j.Lake })
+	skips, warnings := s.told()
+	return j.gatherPieces(ctx, pieces, len(s.inputs), skips, warnings, func(*PieceRead) string { return j.Lake })
 }
 
 // Sweep removes what workers that died were writing. It is for when the manifest of

@@ -187,25 +187,42 @@ func (p *Pseudonyms) rows(c *ingest.Chunk, asked map[string]bool) {
 		put(HostField, &c.Samples[i].Host)
 		put(DeviceField, &c.Samples[i].Device)
 	}
-	general := slices.Contains(generalFormats, c.Format) || !slices.ContainsFunc(ingest.Formats(), func(f ingest.Format) bool { return f.Name == c.Format })
+	general := namesFacts(c.Format)
+	type fact struct{ name, text ingest.Name }
+	facts := map[fact]fact{}
 	for i := range c.Evidence {
 		e := &c.Evidence[i]
 		put(HostField, &e.Host)
 		put(DeviceField, &e.Device)
-		fact := c.Names.String(e.Name)
-		if !asked[fact] && (general || !factName.MatchString(fact)) {
-			put(FactField, &e.Name)
+		was := fact{e.Name, e.Text}
+		now, ok := facts[was]
+		if !ok {
+			name, text := p.fact(c.Names.String(e.Name), c.Names.String(e.Text), general, asked)
+			now = fact{c.Names.InternString(name), c.Names.InternString(text)}
+			facts[was] = now
 		}
-		if fact == remapFact {
-			put(DeviceField, &e.Text) // the device beneath
-			continue
-		}
-		if span, what, two := strings.Cut(c.Names.String(e.Text), " "); two && plainValue.MatchString(span) && strings.Contains(span, "..") { // of a histogram
-			e.Text = c.Names.InternString(span + " " + p.Of(TextField, what))
-			continue
-		}
-		put(TextField, &e.Text)
+		e.Name, e.Text = now.name, now.text
 	}
+}
+
+// namesFacts says that logs of a format give their facts names of their own.
+func namesFacts(format string) bool {
+	return slices.Contains(generalFormats, format) || !slices.ContainsFunc(ingest.Formats(), func(f ingest.Format) bool { return f.Name == format })
+}
+
+// fact is the name and the text of a piece of evidence.
+func (p *Pseudonyms) fact(name, text string, general bool, asked map[string]bool) (string, string) {
+	as := name
+	if !asked[name] && (general || !factName.MatchString(name)) {
+		as = p.Of(FactField, name)
+	}
+	if name == remapFact {
+		return as, p.Of(DeviceField, text) // the device beneath
+	}
+	if span, what, two := strings.Cut(text, " "); two && plainValue.MatchString(span) && strings.Contains(span, "..") { // of a histogram
+		return as, span + " " + p.Of(TextField, what)
+	}
+	return as, p.Of(TextField, text)
 }
 
 // remapFact is evidence whose text is a device.

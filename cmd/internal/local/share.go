@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,18 +46,23 @@ type Sources struct {
 	beside   besides
 	skips    []ingest.Skip
 	warnings []string
-}
 
-// errShares: shares hold names, and so would what they are put together from.
-var errShares = errors.New("config: anonymise: several processes can't give pseudonyms: let one read the logs")
+	pseudonyms *Pseudonyms // nil: names stay
+	asked      map[string]bool
+}
 
 // Sources finds what is to be read, for a lake that holds nothing yet.
 func (j *Job) Sources(ctx context.Context, sources []string) (*Sources, error) {
-	if j.Config.Anonymise != "" {
-		return nil, errShares
-	}
 	s := &Sources{job: j}
 	var err error
+	if s.pseudonyms, err = NewPseudonyms(&j.Config); err != nil {
+		return nil, err
+	}
+	if s.pseudonyms != nil {
+		if s.asked, err = askedFacts(j.Config.Catalogue); err != nil {
+			return nil, err
+		}
+	}
 	if s.inputs, s.beside, s.skips, err = j.find(ctx, sources, nil); err != nil {
 		return nil, err
 	}
@@ -84,7 +90,23 @@ func (s *Sources) Hash() (string, error) {
 		in, c := &s.inputs[i], &s.claims[i]
 		fmt.Fprintf(h, "%q %d %q %q %v %+v\n", in.Path, in.Size, c.id, in.Host, in.Duplicate, in.Clock)
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+	sum := hex.EncodeToString(h.Sum(nil)[:16])
+	if s.pseudonyms != nil {
+		sum = s.pseudonyms.mac("sources", sum) // else who knows the key to no name could try names out
+	}
+	return sum, nil
+}
+
+// hide puts pseudonyms into what is told of these sources.
+func (s *Sources) hide(out *Ingested) {
+	s.pseudonyms.another().account(out, s.inputs, hostsOf(s.claims), &s.job.Config)
+}
+
+// told are the skips and warnings of these sources, as everybody may see them.
+func (s *Sources) told() (skips []ingest.Skip, warnings []string) {
+	out := &Ingested{Skips: slices.Clone(s.skips), Warnings: slices.Clone(s.warnings)}
+	s.hide(out)
+	return out.Skips, out.Warnings
 }
 
 // Piece is what one process reads at a time: an input, or some of its chunks.
@@ -177,7 +199,8 @@ func (s *Sources) Read(ctx context.Context, p Piece, dir string) (*PieceRead, er
 	in, c := s.inputs[p.Input], s.claims[p.Input]
 	in.Stretch = p.Stretch
 	folder := filepath.Dir(in.Path)
-	w := &chunkWriter{lake: dir, workers: 1, names: s.beside.names[folder], below: s.beside.below[folder]}
+	pseudonyms := s.pseudonyms.another()
+	w := &chunkWriter{lake: dir, workers: 1, names: s.beside.names[folder], below: pseudonyms.stack(s.beside.below[folder]), pseudonyms: pseudonyms, asked: s.asked}
 	if in.Size >= largeInput {
 		w.workers = j.workers()
 	}
@@ -188,8 +211,16 @@ func (s *Sources) Read(ctx context.Context, p Piece, dir string) (*PieceRead, er
 	if err != nil {
 		return nil, err
 	}
+	if s.pseudonyms != nil {
+		told := &Ingested{Reports: []ingest.Report{rep}}
+		s.hide(told)
+		rep, c.host = told.Reports[0], pseudonyms.Of(HostField, c.host)
+	}
 	out := &PieceRead{Piece: p, ID: c.id, HeadBytes: c.headBytes, Host: c.host, Below: w.below, Report: rep, Parts: w.parts, Ticks: w.ticks}
 	for _, r := range w.rejects {
+		if s.pseudonyms != nil {
+			r.Text = "" // it may hold any name
+		}
 		out.Rejects = append(out.Rejects, rejectRow{r.Line, r.Position, r.Reason, []byte(r.Text)})
 	}
 	if rep.Checkpoint == nil {
@@ -215,7 +246,8 @@ func (s *Sources) Read(ctx context.Context, p Piece, dir string) (*PieceRead, er
 type Share struct {
 	Tool     string        `json:"tool"`
 	Version  string        `json:"version"`
-	Sources  string        `json:"sources"` // Hash
+	Sources  string        `json:"sources"`            // Hash
+	Mark     string        `json:"key_mark,omitempty"` // of the key of its pseudonyms; "" where names stayed
 	Index    int           `json:"shard"`
 	Of       int           `json:"of"`
 	Inputs   int           `json:"inputs"` // of all
@@ -255,7 +287,8 @@ func (j *Job) ReadShare(ctx context.Context, sources []string, shard Shard, dir 
 	if err != nil {
 		return nil, err
 	}
-	share := &Share{Tool: Tool, Version: j.Version, Index: shard.Index, Of: shard.Of, Inputs: len(s.inputs), Skips: s.skips, Warnings: s.warnings}
+	share := &Share{Tool: Tool, Version: j.Version, Index: shard.Index, Of: shard.Of, Inputs: len(s.inputs), Mark: s.pseudonyms.Mark()}
+	share.Skips, share.Warnings = s.told()
 	if share.Sources, err = s.Hash(); err != nil {
 		return nil, err
 	}
