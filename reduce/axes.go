@@ -17,6 +17,8 @@ const (
 	queueBeyond  = 0.5 // log10: depth beyond what the use explains, from which a burst queues
 	queueSpan    = 1.5
 	leastFlood   = 0.004 // share of the covered time
+	peakOver     = 0.5   // how far the fullest second is over the mean one in a flood
+	standing     = 8     // in flight on average: a queue
 	deepFrom     = 1.6   // log10 of the depth from which a plateau fades
 	deepTo       = 2.0
 	fullyBusy    = 0.999
@@ -47,13 +49,19 @@ func bursts(w *features.Window, residual float64) float64 {
 	return math.Sqrt(queue*clamp(residual+depth, 0, 1)) * (1 - busy)
 }
 
-// flood is write_flood times log10 of the device time that the written bytes
-// take at the group's best rate over 0.4 % of the covered time, within 0..1: a
-// flood that the device swallows delays nobody.
+// flood is write_flood times log10 of the share of the time that the device
+// writes (FloodShare) over 0.4 %, within 0..1: a flood that the device swallows
+// delays nobody. It fades out as the fullest second comes from 1.5 times down to
+// the mean one: floods are seconds apart, and what is written in every second
+// is no flood however it is cut.
 func flood(p *Point) float64 {
 	v := p.Window.Vector[features.WriteFlood]
 	if s := FloodShare(p); !math.IsNaN(s) {
 		v *= clamp(math.Log10(max(s, nothingFlows)/leastFlood), 0, 1)
+	}
+	c := &p.Window.Context
+	if over := c[features.CtxWritePeakBytes]/(c[features.CtxWriteBytesShare]*c[features.CtxBytesPerS]) - 1; !math.IsNaN(over) {
+		v *= clamp(over/peakOver, 0, 1)
 	}
 	return v
 }
@@ -83,11 +91,20 @@ func gap(w *features.Window) float64 {
 	return max(math.Log10(max(s, 1e-3)/limit), 0)
 }
 
-// FloodShare is the share of the covered time that the window's written bytes
-// would take at the group's best rate; NaN if the bytes aren't known.
+// FloodShare is the share of the covered time that the window's writes take:
+// what their bytes take at the group's best rate or, if that is more and many
+// are in flight, what the device spent on them here: by Little's law the sum of
+// their latencies over the depth. So a device that writes slower than its like,
+// or than any of its group was seen to, is believed; one in flight says nothing
+// of how much it could write. It is NaN if the bytes aren't known.
 func FloodShare(p *Point) float64 {
 	c := &p.Window.Context
-	return c[features.CtxWriteBytesShare] * c[features.CtxBytesPerS] / p.Normal.Rate
+	best := c[features.CtxWriteBytesShare] * c[features.CtxBytesPerS] / p.Normal.Rate
+	spent := c[features.CtxIOPS] * c[features.CtxWriteShare] * c[features.CtxWriteLatencyMean] / 1e3 / c[features.CtxMeanDepth]
+	if spent > best && c[features.CtxMeanDepth] >= standing { // not where one is missing
+		return min(spent, p.Window.Vector[features.BusyFraction])
+	}
+	return best
 }
 
 func clamp(x, low, high float64) float64 { return min(max(x, low), high) }

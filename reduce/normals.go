@@ -21,12 +21,15 @@ const (
 	leastService = 0.25 // of the latency at load that is never put down to transfer
 	leastSeeks   = 0.2
 	rateQuantile = 0.95
-	ownBound     = 0.3 // log10: how far a device's own normal may lie above its group's
-	unknownOwn   = 2   // shrinkage of a device that nothing is known of, windows
-	fewHealthy   = 4   // healthy windows below which a group keeps its low quantile
-	fewDevices   = 8   // of one model below which their normal can't be slower than any device of the kind
-	slowestFlat  = 6.5 // log10 ns: 3 ms, what healthy SD cards and network volumes take for one small access
-	slowestDisk  = 7.4 // 25 ms: a full stroke, a whole turn at 5400 a minute, and some
+	ownBound     = 0.3  // log10: how far a device's own normal may lie above its group's
+	unknownOwn   = 2    // shrinkage of a device that nothing is known of, windows
+	fewHealthy   = 4    // healthy windows below which a group keeps its low quantile
+	fewDevices   = 8    // of one model below which their normal can't be slower than any device of the kind
+	oneInFlight  = 0.1  // log10 of the mean depth up to which a window tells of one in flight
+	leastAlone   = 0.05 // the quantile of such windows below which no normal lies
+	slowestFlat  = 6.5  // log10 ns: 3 ms, what healthy SD cards and network volumes take for one small access
+	quickestDisk = 6.7  // 5 ms: half a turn at 7200 a minute and the shortest seek
+	slowestDisk  = 7.4  // 25 ms: a full stroke, a whole turn at 5400 a minute, and some
 )
 
 // missing facts take the neutral value.
@@ -37,12 +40,14 @@ func fact(w *features.Window, i int, neutral float64) float64 {
 	return neutral
 }
 
-// seeks is the share of a disk's requests that don't continue a stream.
+// seeks is the share of a disk's requests that don't continue a stream. What
+// follows a flush doesn't: the platter has turned on, so that a journal is no
+// stream.
 func seeks(w *features.Window, rotational bool) float64 {
 	if !rotational {
 		return 1
 	}
-	return max(1-fact(w, features.CtxSequentialShare, 0), leastSeeks)
+	return clamp(1-fact(w, features.CtxSequentialShare, 0)+fact(w, features.CtxFlushShare, 0), leastSeeks, 1)
 }
 
 // transferNS is the time that the window's mean request takes at a rate.
@@ -155,22 +160,33 @@ func (l *learner) rate(g *members, prior float64) float64 {
 }
 
 // level is the low quantile of the windows, or the median of the healthy ones
-// when there are enough, and the number of windows that it was taken from.
+// when there are enough, and the number of windows that it was taken from. It
+// is no lower than what nearly all windows with one in flight take: a device
+// that serves many at once answers many in a fraction of the time per request,
+// which is no normal for one alone.
 func (l *learner) level(windows []int, rate float64, rotational bool) (float64, int) {
-	var all, well []float64
+	var all, well, alone []float64
 	for _, i := range windows {
 		s := service(&l.ws[i], rate, rotational)
 		all = append(all, s)
 		if l.healthy != nil && l.healthy[i] {
 			well = append(well, s)
 		}
+		if l.ws[i].Vector[features.QueueDepthLevel] < oneInFlight {
+			alone = append(alone, s)
+		}
+	}
+	least := math.Inf(-1)
+	if len(alone) >= fewHealthy {
+		slices.Sort(alone)
+		least = quantile(alone, leastAlone)
 	}
 	if len(well) >= fewHealthy {
 		slices.Sort(well)
-		return quantile(well, 0.5), len(well)
+		return max(quantile(well, 0.5), least), len(well)
 	}
 	slices.Sort(all)
-	return quantile(all, l.o.Quantile), len(all)
+	return max(quantile(all, l.o.Quantile), least), len(all)
 }
 
 // slowest bounds a normal by what any healthy device of the kind can do, so
@@ -185,6 +201,15 @@ func slowest(rotational string) float64 {
 		return slowestDisk
 	}
 	return math.Inf(1)
+}
+
+// quickest bounds it from below: what few disks do faster than a head gets to
+// a place is the work of their caches and of streams, no normal of a seek.
+func quickest(rotational string) float64 {
+	if rotational == "1" {
+		return quickestDisk
+	}
+	return math.Inf(-1)
 }
 
 func (l *learner) devicesOf(windows []int) int {
@@ -254,7 +279,7 @@ func (l *learner) groups(all []members) []Group {
 		}
 		g.Level = shrink(own, n, next.Level, l.o.Shrink)
 		if l.devicesOf(m.windows) < fewDevices {
-			g.Level = min(g.Level, slowest(m.rotational))
+			g.Level = min(max(g.Level, quickest(m.rotational)), slowest(m.rotational))
 		}
 		if float64(n) < l.o.Shrink {
 			g.Source = next.Source
