@@ -141,6 +141,7 @@ func newInflow(r io.Reader, o Options) (*inflow, error) {
 	case LZ4: // at most 8 MiB a block by its format
 		f.r = lz4.NewReader(buffered)
 	}
+	f.readable()
 	if c.err != nil {
 		return nil, c.err
 	}

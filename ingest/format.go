@@ -51,7 +51,7 @@ const SniffBytes = 4096
 type Source struct {
 	Path    string // as given; for messages and for names in it, never for content
 	ID      string // 32 hex digits: the input's identity
-	Head    []byte // the first decompressed bytes, at most SniffBytes, without a byte order mark
+	Head    []byte // the first decompressed bytes, at most SniffBytes, without a byte order mark, colours and a hole of zeros at the start
 	Host    string // host for rows whose content names none; never empty
 	Options Options
 	Mapping *Mapping // by which the input is to be read; nil: by none

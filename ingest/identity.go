@@ -111,8 +111,8 @@ var kinds = []struct {
 	{257, "ustar", "a tar archive within another input, or a damaged one: unpack it first"},
 	{0, "\x96\xd5", "binary data of sysstat's sadc: run sadf -j FILE -- -d and read what it prints"},
 	{0, "\xd5\x96", "binary data of sysstat's sadc, of a big-endian machine: run sadf -j FILE -- -d there and read what it prints"},
-	{0, "\xff\xfe", "UTF-16 text: convert it to UTF-8"},
-	{0, "\xfe\xff", "UTF-16 text: convert it to UTF-8"},
+	{0, "\xff\xfe", "UTF-16 text that does not begin with a sign of ASCII: convert it to UTF-8"},
+	{0, "\xfe\xff", "UTF-16 text that does not begin with a sign of ASCII: convert it to UTF-8"},
 }
 
 // kindOf says what a file that no format claims is, "" if it is text.
@@ -141,12 +141,12 @@ func FormatOf(in Input, o Options) (Format, string) {
 	}
 	problem := "empty"
 	for _, m := range members {
-		p, err := openPart(m, o.filled(), SniffBytes)
+		p, err := openPart(m, o.filled(), IdentityBytes)
 		if err != nil {
 			return Format{}, err.Error()
 		}
 		var f Format
-		f, _, problem, err = o.pick(bytes.TrimPrefix(p.head, bom), &m)
+		f, _, problem, err = o.pick(sniffed(p.head), &m)
 		if err != nil {
 			problem = err.Error()
 		}
@@ -169,12 +169,12 @@ type Score struct {
 // Scores lists what claims an input, the surest first: mappings, then formats.
 func Scores(in Input, o Options) ([]Score, error) {
 	o = o.filled()
-	p, err := openPart(in, o, SniffBytes)
+	p, err := openPart(in, o, IdentityBytes)
 	if err != nil {
 		return nil, fmt.Errorf("ingest: reading %s: %w", in.Path, err)
 	}
 	defer p.close()
-	head := bytes.TrimPrefix(p.head[:min(len(p.head), SniffBytes)], bom)
+	head := sniffed(p.head)
 	var all []Score
 	for i := range o.Mappings {
 		if m := &o.Mappings[i]; (m.Layout == "parquet") == in.Table && m.Claims(head, in.Path) {

@@ -32,11 +32,24 @@ type Batch struct {
 // broken stamp, and would make every tick of its span wait for it.
 const MaxLatencyNS = 24 * 3600 * 1_000_000_000
 
+// MaxSizeBytes is the largest that an I/O may be: a tebibyte. The kernel cuts those
+// that it makes at 4 GiB, and one call of a program moves less than 2; what is larger
+// is a broken number.
+const MaxSizeBytes = 1 << 40
+
+// MaxIntervalNS is the longest interval of a sample: 31 days. What is longer is a
+// broken stamp, or says nothing of when something was done.
+const MaxIntervalNS = 31 * 24 * 3600 * 1_000_000_000
+
 // Event adds an event that the line in hand completes, and counts that line. A
-// latency over MaxLatencyNS makes it a reject.
+// latency over MaxLatencyNS, or a size over MaxSizeBytes, makes it a reject.
 func (o *Out) Event(e Event) {
-	if e.LatencyNS > MaxLatencyNS {
+	switch {
+	case e.LatencyNS > MaxLatencyNS:
 		o.Reject(nil, "latency-over-a-day")
+		return
+	case e.SizeBytes > MaxSizeBytes:
+		o.Reject(nil, "size-over-a-tebibyte")
 		return
 	}
 	e.Position = o.Position
@@ -44,8 +57,13 @@ func (o *Out) Event(e Event) {
 	o.Tally.Event++
 }
 
-// Sample adds a sample that the line in hand holds, and counts that line.
+// Sample adds a sample that the line in hand holds, and counts that line. An interval
+// over MaxIntervalNS makes it a reject.
 func (o *Out) Sample(s Sample) {
+	if s.IntervalNS > MaxIntervalNS {
+		o.Reject(nil, "interval-over-a-month")
+		return
+	}
 	s.Position = o.Position
 	o.Samples = append(o.Samples, s)
 	o.Tally.Event++

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -93,8 +92,8 @@ func (r *reader) read(ctx context.Context) error {
 			first = p
 		}
 	}
-	head := first.head[:min(len(first.head), SniffBytes)]
-	src := Source{Path: r.in.Path, ID: r.rep.ID, Head: bytes.TrimPrefix(head, bom), Host: r.host(), Options: r.o}
+	head := first.head
+	src := Source{Path: r.in.Path, ID: r.rep.ID, Head: sniffed(head), Host: r.host(), Options: r.o}
 	src.Options.StartNS = r.startNS()
 	r.rep.Host = src.Host
 
@@ -154,9 +153,6 @@ func (r *reader) read(ctx context.Context) error {
 	}
 	return nil
 }
-
-// bom is the byte order mark that some editors put before UTF-8 text.
-var bom = []byte("\xef\xbb\xbf")
 
 // outPool keeps the memory of chunks between inputs.
 var outPool = sync.Pool{New: func() any { return new(Out) }}

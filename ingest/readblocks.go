@@ -100,9 +100,9 @@ func decode(dec LineDecoder, b *block, out *Out) {
 		return
 	}
 	data, pos, lineno := b.data, b.pos, b.line
-	nul := bytes.IndexByte(data, 0) >= 0
+	nul, colours := bytes.IndexByte(data, 0) >= 0, bytes.IndexByte(data, escape) >= 0
 	run, _ := dec.(RunDecoder)
-	if nul || pos == 0 {
+	if nul || colours || pos == 0 {
 		run = nil
 	}
 	for len(data) > 0 {
@@ -118,8 +118,11 @@ func decode(dec LineDecoder, b *block, out *Out) {
 		if nl := bytes.IndexByte(data, '\n'); nl >= 0 {
 			line, took = data[:nl], nl+1
 		}
-		if n := len(line); n > 0 && line[n-1] == '\r' {
+		for n := len(line); n > 0 && line[n-1] == '\r'; n-- {
 			line = line[:n-1]
+		}
+		if colours {
+			line = uncoloured(line)
 		}
 		if pos == 0 {
 			line = bytes.TrimPrefix(line, bom)

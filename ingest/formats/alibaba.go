@@ -46,6 +46,8 @@ func (d *alibaba) Line(line []byte, out *ingest.Out) {
 	case why != "":
 	case us < traceFirstS*1e6 || us > traceLastS*1e6:
 		why = "bad-time"
+	case size > ingest.MaxSizeBytes:
+		why = "size-over-a-tebibyte"
 	case offset+size < 0:
 		why = "bad-offset"
 	default:

@@ -256,7 +256,7 @@ func (c *ctrSeries) add(r *ctrRow, out *ingest.Out) {
 		c.rebase(b, r, out)
 		ctrReject(out, r, "counter-reset")
 		return
-	case b.snap.known&r.snap.known == 0: // other counters: a first reading again
+	case b.snap.known&r.snap.known == 0, dt > ingest.MaxIntervalNS: // other counters, or another time: a first reading again
 		c.rebase(b, r, out)
 		b.fresh, b.lines = true, r.lines
 		return

@@ -63,7 +63,7 @@ func dftKindOf(name []byte) (dftKind, string) {
 var dftDevice = []byte("dftracer")
 
 // dftMostSize bounds what one call moves: numbers above are no sizes.
-const dftMostSize = 1 << 50
+const dftMostSize = ingest.MaxSizeBytes
 
 // call gives an object its fate, or the reason for which it is none.
 func (d *dftracer) call(c *dftCall, out *ingest.Out) (ingest.Fate, string) {

@@ -54,7 +54,7 @@ func (d *eventCSV) plain(line []byte, out *ingest.Out) bool {
 			return false
 		}
 	}
-	if k+2 != len(line) || line[k+1] != '0' || v[3] > stamp || v[3] > ingest.MaxLatencyNS || v[2] > v[3] || v[0] > math.MaxInt64-v[1] {
+	if k+2 != len(line) || line[k+1] != '0' || v[3] > stamp || v[3] > ingest.MaxLatencyNS || v[2] > v[3] || v[1] > ingest.MaxSizeBytes || v[0] > math.MaxInt64-v[1] {
 		return false
 	}
 	e := ingest.Event{

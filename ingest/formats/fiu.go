@@ -72,6 +72,8 @@ func (d *fiu) Line(line []byte, out *ingest.Out) {
 		why = "bad-offset"
 	case !isCount:
 		why = "bad-size"
+	case size > ingest.MaxSizeBytes:
+		why = "size-over-a-tebibyte"
 	case !isDevNumber(major) || !isDevNumber(minor):
 		why = "bad-device"
 	default:

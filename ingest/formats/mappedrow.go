@@ -69,6 +69,8 @@ func (d *mapped) event(r *mappedRow, out *ingest.Out) (reason string) {
 		return "no-device"
 	case e.LatencyNS > ingest.MaxLatencyNS:
 		return "latency-over-a-day"
+	case e.SizeBytes > ingest.MaxSizeBytes:
+		return "size-over-a-tebibyte"
 	case e.OffsetBytes > math.MaxInt64-max(e.SizeBytes, 0):
 		return "bad-offset"
 	case e.Kind == ingest.KindQ2C && e.LatencyNS >= 0 && e.QueueNS > e.LatencyNS:

@@ -113,9 +113,7 @@ func (d *mountStats) Line(line []byte, out *ingest.Out) {
 	b := trimBlanks(line)
 	colon := bytes.IndexByte(b, ':')
 	switch {
-	case len(b) == 0:
-		d.settle(out)
-		d.device = d.device[:0]
+	case len(b) == 0: // it ends no mount: copying may have doubled the lines' ends
 		out.Note()
 	case !isBlank(line[0]):
 		clock := d.clock

@@ -111,8 +111,7 @@ func (d *mpstat) Line(line []byte, out *ingest.Out) {
 		d.table = false
 		out.Note()
 	case n == 0 || n >= len(tok):
-		d.table = d.table && len(tok) > 0 // text of others doesn't end a table
-		out.Note()
+		out.Note() // neither others' text nor a blank line ends a table
 	default:
 		stamp := tok[0]
 		if n == 2 {

@@ -143,6 +143,8 @@ func (d msr) event(line []byte, out *ingest.Out) (reason string) {
 		return "many-columns"
 	case end == i || end < len(line) || response < 0 || response > msrResponse:
 		return "bad-latency"
+	case size > ingest.MaxSizeBytes:
+		return "size-over-a-tebibyte"
 	case offset+size < 0:
 		return "bad-offset"
 	}

@@ -94,6 +94,11 @@ type nfsIostat struct {
 }
 
 func (d *nfsIostat) Line(line []byte, out *ingest.Out) {
+	line = bytes.TrimRight(line, " \t")
+	if len(line) == 0 { // where lines' ends were doubled, they stand amid a row
+		out.Note()
+		return
+	}
 	if before, _, ok := bytes.Cut(line, []byte(" mounted on ")); ok && len(before) > 0 && bytes.HasSuffix(line, []byte(":")) {
 		d.tear(out)
 		d.settle(out)
@@ -119,7 +124,7 @@ func (d *nfsIostat) Line(line []byte, out *ingest.Out) {
 			return
 		}
 	}
-	if d.table == 0 || len(trimBlanks(line)) == 0 {
+	if d.table == 0 {
 		d.tear(out)
 		last := d.clock.timeNS
 		if d.clock.mark(line) {

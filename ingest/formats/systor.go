@@ -58,6 +58,8 @@ func (d *systor) Line(line []byte, out *ingest.Out) {
 		why = "no-response"
 	case response > maxLatencyNS:
 		why = "bad-latency"
+	case size > ingest.MaxSizeBytes:
+		why = "size-over-a-tebibyte"
 	case offset+size < 0:
 		why = "bad-offset"
 	default:

@@ -96,6 +96,8 @@ func (d *tencent) Line(line []byte, out *ingest.Out) {
 	if why == "" {
 		if row.offset > blkMaxSector*512/d.unit || row.size > blkMaxSector*512/d.unit {
 			why = "bad-offset"
+		} else if row.size > ingest.MaxSizeBytes/d.unit {
+			why = "size-over-a-tebibyte"
 		} else {
 			var mem [32]byte
 			d.arrival(out, row.second*1e9, row.op, row.offset*d.unit, row.size*d.unit, append(append(mem[:0], "vol"...), row.id...))
