@@ -5,6 +5,7 @@ package cluster
 type Catalogue struct {
 	Pathologies []Pathology `yaml:"pathologies" json:"pathologies"`
 	Notes       []Note      `yaml:"notes" json:"notes"`
+	Outside     []Elsewhere `yaml:"outside" json:"outside"`
 }
 
 // Pathology is one entry: ids are fixed, slugs are what labels.csv says.

@@ -275,12 +275,12 @@ func TestCompileNamesTheFault(t *testing.T) {
 		"queue-saturation: requirement 1: no expression or": func(p *Pathology) { p.Requires[0].Says = "" },
 		"queue-saturation: evidence 1":                      func(p *Pathology) { p.Evidence[0].When = "mean_deepth > 3" },
 		"queue-saturation: evidence 2":                      func(p *Pathology) { p.Evidence[1].When = "mean_depth + 1" },
-		`queue-saturation: cause "slow-arra`:                func(p *Pathology) { p.Causes[5].When = "(((" },
+		`queue-saturation: cause "slow-arra`:                func(p *Pathology) { p.Causes[6].When = "(((" },
 		"queue-saturation: evidence 3: says":                func(p *Pathology) { p.Evidence[2].Says = "" },
 		`signature: "queue_dept"`:                           func(p *Pathology) { p.Signature = map[string]float64{"queue_dept": 1} },
 		"signature: no direction":                           func(p *Pathology) { p.Signature = nil },
 		"stands twice":                                      func(p *Pathology) { p.Slug = "burst-congestion" },
-		`cause "too-many-jobs": no expres`:                  func(p *Pathology) { p.Causes[7].When = "" },
+		`cause "too-many-jobs": no expres`:                  func(p *Pathology) { p.Causes[8].When = "" },
 	} {
 		c := shippedCatalogue(t)
 		break_(&c.Pathologies[0])

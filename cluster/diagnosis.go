@@ -61,6 +61,7 @@ type Episode struct {
 	Causes       []Cause
 	Evidence     []string
 	Readings     []Reading // of its windows', the largest of each query
+	Outside      []Outside // what explains it by other than storage
 	SickSeconds  float64
 	DelayedBytes float64 // bytes completed in the sick windows
 }
@@ -102,7 +103,7 @@ type Result struct {
 	Why        string
 	Diagnoses  []Diagnosis // one a window, in the order of the windows
 	Episodes   []Episode   // worst first
-	Findings   []Finding   // of devices whose I/O nobody saw
+	Findings   []Finding   // of devices whose I/O nobody saw, or shows nothing of it
 	Classes    []Class     // by ID
 	Top        []Merge     // the last merges, largest first, at most 64
 	Cuts       []Cut       // k = 6..10, or 4..12 when k is left to the data

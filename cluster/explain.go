@@ -16,7 +16,7 @@ type Explanation struct {
 	Classes []Nearness       `json:"classes"` // of the model, nearest first
 	Alone   Diagnosis        `json:"-"`       // by the window itself, before the neighbours are heard
 	Flips   []Flip           `json:"flips"`   // what would change Alone, smallest change first
-	Notes   []Heard          `json:"notes"`   // of the catalogue, held against the window: whether what is slow is not storage
+	Notes   []Heard          `json:"notes"`   // of the catalogue, held against the window: whether what is slow is not storage (of a sick one its outside, else its notes)
 }
 
 // Axis is one feature of the window as it was judged.
@@ -129,11 +129,19 @@ func (m *Model) Explain(points []reduce.Point, d []Diagnosis, at int, r *Rules, 
 	x.Alone = m.Label(one, r, alone).Diagnoses[0]
 	x.Flips = m.flips(p, j)
 	j.w.look(p)
-	for i := range r.remarks {
-		n := &r.remarks[i]
-		h := j.w.hear(&n.expression, n.Says, n.When)
-		h.ID, h.Holds = n.ID, h.Holds && d[at].Verdict != Sick
+	note := func(n *Note, e *expression) {
+		h := j.w.hear(e, n.Says, n.When)
+		h.ID = n.ID
 		x.Notes = append(x.Notes, h)
+	}
+	if d[at].Verdict == Sick {
+		for i := range r.outsiders {
+			note(&r.outsiders[i].Note, &r.outsiders[i].expression)
+		}
+		return x
+	}
+	for i := range r.remarks {
+		note(&r.remarks[i].Note, &r.remarks[i].expression)
 	}
 	return x
 }

@@ -2,8 +2,10 @@ package cluster
 
 import (
 	"math"
+	"strings"
 
 	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/ingest"
 	"github.com/iopathy/iopathy/reduce"
 )
 
@@ -95,6 +97,24 @@ func bytesLimitShare(p *reduce.Point) float64 {
 	return max(reads, writes)
 }
 
+// callerSide tells who took the latencies of a window.
+func callerSide(p *reduce.Point) float64 {
+	if p.Window.Kind == ingest.KindSyscall || p.Window.Kind == ingest.KindApp {
+		return 1
+	}
+	return 0
+}
+
+// remote tells mounts and targets of network file systems by their names, as
+// the formats of NFS and Lustre give them.
+func remote(p *reduce.Point) float64 {
+	d := p.Window.Device
+	if strings.HasPrefix(d, "nfs:") || strings.Contains(d, "-OST") || strings.Contains(d, "-MDT") {
+		return 1
+	}
+	return 0
+}
+
 // log10 of a latency in ms over the expected one.
 func overNormal(p *reduce.Point, ms float64) float64 {
 	return math.Log10(ms*1e6) - p.Normal.Expected
@@ -105,6 +125,8 @@ var relative = []Fact{
 	{Name: "expected_ms", Unit: "ms", Doc: "normal latency at one in flight for requests of this size", of: func(p *reduce.Point) float64 {
 		return math.Pow(10, p.Normal.Expected) / 1e6
 	}},
+	{Name: "caller_side", Unit: "0 or 1", Doc: "1 where a caller's clock took the latencies (system call, application), which hold its wait for a CPU and for memory; 0 where the kernel's block layer did", of: callerSide},
+	{Name: "remote", Unit: "0 or 1", Doc: "1 for a mount or target of a network file system (NFS, Lustre), 0 for a device of the host", of: remote},
 	{Name: "median_over_normal", Unit: "log10", Doc: "median latency over the normal one", of: func(p *reduce.Point) float64 {
 		return overNormal(p, p.Window.Context[features.CtxLatencyP50])
 	}},

@@ -5,7 +5,7 @@ import (
 	"github.com/iopathy/iopathy/reduce"
 )
 
-// Finding is what evidence alone tells of a device whose I/O nobody saw: the
+// Finding is what evidence alone tells of a device whose I/O nobody saw, or shows nothing of it: the
 // causes whose expressions need nothing but evidence. It has no severity and
 // no confidence, which need I/O.
 type Finding struct {
@@ -16,6 +16,7 @@ type Finding struct {
 	Name         string
 	Advice       string
 	Readings     []Reading
+	Recorded     bool // its I/O was recorded, and no episode shows it
 }
 
 // Findings holds the causes of all pathologies that rest on evidence alone

@@ -68,6 +68,7 @@ func (m *Model) Label(points []reduce.Point, r *Rules, o Options) Result {
 		res.Diagnoses[i] = m.diagnosis(&points[i], &looks[i], &said[i], j, &causes[i])
 	}
 	res.Episodes = episodes(points, res.Diagnoses, said, causes, order, r)
+	r.outside(points, res.Diagnoses, res.Episodes, j.w)
 	res.Classes = m.classes(points, looks, said, causes, res.Diagnoses, r)
 	res.Warnings = slices.Concat(warnings(points, res.Diagnoses), brief(points, res.Diagnoses), samePace(points, res.Diagnoses), r.notes(points, res.Diagnoses, j.w))
 	return res

@@ -212,7 +212,7 @@ func TestEpisodeSeverity(t *testing.T) {
 			}
 			d = append(d, Diagnosis{Key: w.Key, StartNS: w.StartNS, EndNS: w.EndNS, Verdict: Sick, Pathology: "queue-saturation", Severity: severity})
 			said = append(said, saying{verdict: Sick, entry: 0})
-			causes, order = append(causes, 7), append(order, at) // too-many-jobs
+			causes, order = append(causes, 8), append(order, at) // too-many-jobs
 		}
 		e := episodes(points, d, said, causes, order, r)
 		if len(e) != 1 || math.Abs(e[0].Severity-want) > 1e-9 || e[0].Level != level {

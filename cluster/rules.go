@@ -17,11 +17,12 @@ import (
 // Rules is a compiled catalogue. It is immutable; Judges made from it are not
 // safe for concurrent use.
 type Rules struct {
-	entries []entry
-	facts   []Fact // that any expression uses
-	asked   []features.Query
-	remarks []remark
-	maxID   int
+	entries   []entry
+	facts     []Fact // that any expression uses
+	asked     []features.Query
+	remarks   []remark
+	outsiders []outsider
+	maxID     int
 }
 
 type entry struct {
@@ -139,6 +140,13 @@ func Compile(c Catalogue) (*Rules, error) {
 			bad = append(bad, fmt.Errorf("cluster: catalogue: %s: says nothing in words", where))
 		}
 		r.remarks = append(r.remarks, remark{n, compile(where, n.When)})
+	}
+	for _, n := range c.Outside {
+		where := located(n.At) + fmt.Sprintf("outside %q", n.ID)
+		if n.ID == "" || n.Says == "" {
+			bad = append(bad, fmt.Errorf("cluster: catalogue: %s: has no id, or says nothing in words", where))
+		}
+		r.outsiders = append(r.outsiders, outsider{n, compile(where, n.When)})
 	}
 	if len(bad) > 0 {
 		return nil, errors.Join(bad...)

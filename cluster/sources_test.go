@@ -17,7 +17,7 @@ import (
 var sources = map[string]*regexp.Regexp{
 	"kernel log":            regexp.MustCompile(`^seen\("kernel_`),
 	"SMART":                 regexp.MustCompile(`"(nvme|smart)_`),
-	"memory counters":       regexp.MustCompile(`"(pswp|pgmajfault|nr_dirty|nr_writeback|swap_in)`),
+	"memory counters":       regexp.MustCompile(`"(pswp|pgmajfault|nr_dirty|nr_writeback|swap_(in|out))`),
 	"cgroup files":          regexp.MustCompile(`"cgroup_`),
 	"CPU counters":          regexp.MustCompile(`"cpu_`),
 	"GPU counters":          regexp.MustCompile(`"gpu_`),
@@ -31,7 +31,7 @@ var sources = map[string]*regexp.Regexp{
 	"sizes":                 regexp.MustCompile(`^(bytes_per_s|.*size.*_bytes|small_write_share|write_bytes_share|write_peak_.*|flood_share|rate_share|ceiling.*|throughput_(plateau|entropy|cv|trend|on_depth)|write_flood)$`),
 	"latency, and so depth": regexp.MustCompile(`^(.*latency.*|.*_over_normal|expected_ms|.*outlier_share|slow_share|tail_ratio|service_ms|stall_.*|(mean|peak)_depth|peak_over_mean_depth|depth_(cv|trend)|busy_fraction|idle_fraction|queue_.*|burst_queueing|full_seconds)$`),
 	"operations":            regexp.MustCompile(`^(read_share|write_share|flush_share|discard_share|sync_metadata_share)$`),
-	"course":                regexp.MustCompile(`^(iops|requests|arrival_.*|active_share|completion_.*|burst_(requests|size|share)|period_s)$`),
+	"course":                regexp.MustCompile(`^(iops|requests|arrival_.*|active_share|completion_.*|burst_(requests|size|share)|period_s|caller_side|remote)$`),
 }
 
 // Every fact that a cause or a note uses is of a source that is listed, so that a
@@ -71,7 +71,7 @@ func without(facts map[string]float64, source string) map[string]float64 {
 func TestCausesAbstainWithoutTheirSource(t *testing.T) {
 	r := shippedRules(t)
 	w := r.Witness()
-	notes := readNotes(t)
+	notes, outside := readCases(t, "notes"), readCases(t, "outside")
 	for source := range sources {
 		tried := 0
 		check := func(what string, e *expression, facts map[string]float64) {
@@ -94,15 +94,18 @@ func TestCausesAbstainWithoutTheirSource(t *testing.T) {
 		for i := range r.remarks {
 			check("note "+r.remarks[i].ID, &r.remarks[i].expression, notes[r.remarks[i].ID].Holds)
 		}
+		for i := range r.outsiders {
+			check("outside "+r.outsiders[i].ID, &r.outsiders[i].expression, outside[r.outsiders[i].ID].Holds)
+		}
 		if tried == 0 {
 			t.Errorf("no cause and no note leans on %s", source)
 		}
 	}
 }
 
-func readNotes(t *testing.T) map[string]ruleCase {
+func readCases(t *testing.T, name string) map[string]ruleCase {
 	t.Helper()
-	data, err := os.ReadFile("testdata/notes.yaml")
+	data, err := os.ReadFile("testdata/" + name + ".yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,40 +116,50 @@ func readNotes(t *testing.T) map[string]ruleCase {
 	return cases
 }
 
-// Each note holds for some facts, fails for others, and abstains without any
-// one of them.
+// Each note, and each entry of what is outside of storage, holds for some facts,
+// fails for others, and abstains without any one of them.
 func TestEachNoteHoldsFailsAbstains(t *testing.T) {
 	r := shippedRules(t)
 	w := r.Witness()
-	cases := readNotes(t)
-	if len(cases) != len(r.remarks) {
-		t.Errorf("%d cases for %d notes", len(cases), len(r.remarks))
-	}
-	for i := range r.remarks {
-		n := &r.remarks[i]
-		c, ok := cases[n.ID]
-		if !ok {
-			t.Errorf("no case of note %s", n.ID)
-			continue
+	check := func(name string, n int, each func(i int) (id string, e *expression)) {
+		t.Helper()
+		cases := readCases(t, name)
+		if len(cases) != n || n == 0 {
+			t.Errorf("%s: %d cases for %d", name, len(cases), n)
 		}
-		if yes, told := judgeFacts(w, &n.expression, c.Holds); !yes || !told {
-			t.Errorf("note %s doesn't hold for %v", n.ID, c.Holds)
-		}
-		if yes, told := judgeFacts(w, &n.expression, c.Fails); yes || !told {
-			t.Errorf("note %s doesn't fail for %v", n.ID, c.Fails)
-		}
-		for name := range c.Holds {
-			rest := map[string]float64{}
-			for k, v := range c.Holds {
-				if k != name {
-					rest[k] = v
+		for i := range n {
+			id, e := each(i)
+			c, ok := cases[id]
+			if !ok {
+				t.Errorf("%s: no case of %s", name, id)
+				continue
+			}
+			if yes, told := judgeFacts(w, e, c.Holds); !yes || !told {
+				t.Errorf("%s: %s doesn't hold for %v", name, id, c.Holds)
+			}
+			if yes, told := judgeFacts(w, e, c.Fails); yes || !told {
+				t.Errorf("%s: %s doesn't fail for %v", name, id, c.Fails)
+			}
+			for fact := range c.Holds {
+				if _, told := judgeFacts(w, e, lacking(c.Holds, fact)); told {
+					t.Errorf("%s: %s doesn't abstain without %s", name, id, fact)
 				}
 			}
-			if _, told := judgeFacts(w, &n.expression, rest); told {
-				t.Errorf("note %s doesn't abstain without %s", n.ID, name)
-			}
 		}
 	}
+	check("notes", len(r.remarks), func(i int) (string, *expression) { return r.remarks[i].ID, &r.remarks[i].expression })
+	check("outside", len(r.outsiders), func(i int) (string, *expression) { return r.outsiders[i].ID, &r.outsiders[i].expression })
+}
+
+// lacking is facts without one of them.
+func lacking(facts map[string]float64, name string) map[string]float64 {
+	rest := map[string]float64{}
+	for k, v := range facts {
+		if k != name {
+			rest[k] = v
+		}
+	}
+	return rest
 }
 
 // strip takes from a window what a source tells.

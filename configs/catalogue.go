@@ -85,12 +85,18 @@ func locate(name string, doc *yaml.Node, c cluster.Catalogue) {
 	}
 }
 
-// locateNotes is locate for the notes.
+// locateNotes is locate for the notes and what is outside of storage.
 func locateNotes(name string, doc *yaml.Node, c cluster.Catalogue) {
 	list := member(root(doc), "notes")
 	for i := range c.Notes {
 		if n := item(list, i); n != nil {
 			c.Notes[i].At = fmt.Sprintf("%s:%d", name, n.Line)
+		}
+	}
+	list = member(root(doc), "outside")
+	for i := range c.Outside {
+		if n := item(list, i); n != nil {
+			c.Outside[i].At = fmt.Sprintf("%s:%d", name, n.Line)
 		}
 	}
 }

@@ -5,7 +5,8 @@ import "github.com/iopathy/iopathy/cluster"
 // maxFindings bounds those that the page shows.
 const maxFindings = 50
 
-// findingView is what other logs tell of a device whose I/O nobody recorded.
+// findingView is what other logs tell of a device whose I/O nobody
+// recorded, or shows nothing of it.
 type findingView struct {
 	Device, Name, When, Cause, Advice string
 	Readings                          []fact
@@ -23,6 +24,9 @@ func (f *facts) findings(p *pageView) {
 		if x.FromNS != 0 {
 			v.When = "at " + newMoments(x.FromNS, x.ToNS).full(x.FromNS)
 		}
+		if x.Recorded {
+			v.Name = "no episode of its I/O shows it"
+		}
 		v.Readings = f.readings(nil, x.Readings)
 		p.Findings = append(p.Findings, v)
 	}
@@ -38,12 +42,13 @@ type jsonFinding struct {
 	Name      string        `json:"name"`
 	Advice    string        `json:"advice"`
 	Readings  []jsonReading `json:"readings"`
+	Recorded  bool          `json:"recorded"` // its I/O was, and shows nothing of it
 }
 
 func jsonFindings(all []cluster.Finding) []jsonFinding {
 	out := make([]jsonFinding, 0, len(all))
 	for _, x := range all {
-		out = append(out, jsonFinding{x.Host, x.Device, x.FromNS, x.ToNS, x.Pathology, x.Cause, x.Name, x.Advice, jsonReadings(x.Readings)})
+		out = append(out, jsonFinding{x.Host, x.Device, x.FromNS, x.ToNS, x.Pathology, x.Cause, x.Name, x.Advice, jsonReadings(x.Readings), x.Recorded})
 	}
 	return out
 }

@@ -295,6 +295,7 @@ func (f *facts) alarm(d *device) alarm {
 	if len(e.Causes) > 0 && e.Causes[0].Votes > 0 {
 		a.Text += "; likely cause: " + lowerFirst(sentence(e.Causes[0].Name)) + " (" + percent(e.Causes[0].Share) + " of votes)"
 	}
+	a.Text += elsewhereFirst(&e)
 	if e.Confidence < 0.5 {
 		a.Text += fmt.Sprintf("; the label is unsure (confidence %s)", percent(e.Confidence))
 	}

@@ -99,6 +99,7 @@ type incidentView struct {
 	Attributed              []string // where the time of each phase goes
 	Culprits                []culpritTable
 	For, Against, Unknown   []causeLine
+	Outside                 []causeLine // what speaks against storage itself
 	Evidence                []string
 	Next                    []string
 	Twins                   []twinView
@@ -181,6 +182,7 @@ func (pm *Postmortem) view(f *facts) *postmortemView {
 		if len(e.Causes) > 0 && e.Causes[0].Votes > 0 {
 			v.Headline += "; likely " + lowerFirst(sentence(e.Causes[0].Name))
 		}
+		v.Headline += elsewhereFirst(&e)
 	}
 	sick, seconds, delayed := map[features.Key]bool{}, 0.0, 0.0
 	for _, e := range pm.Episodes {
@@ -260,6 +262,7 @@ func (pm *Postmortem) device(f *facts, i int) incidentView {
 	v.compare(d)
 	v.ladder(d, analysis.PressureOf(r.Pathology, r.Causes))
 	v.culprits(d)
+	v.outside(pm, d)
 	v.causes(pm, d, r)
 	v.Twins = f.twins(d.Twins)
 	for _, s := range d.Slowest {

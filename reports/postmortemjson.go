@@ -34,7 +34,7 @@ func PostmortemJSON(w io.Writer, pm *Postmortem) error {
 	episodes := []map[string]any{}
 	for _, e := range pm.Episodes {
 		episodes = append(episodes, map[string]any{"host": e.Host, "device": e.Device, "from_ns": e.FromNS, "to_ns": e.ToNS, "pathology": e.Pathology, "class_id": e.ClassID,
-			"severity": e.Severity, "level": e.Level, "confidence": e.Confidence, "sick_seconds": e.SickSeconds, "delayed_bytes": e.DelayedBytes, "causes": e.Causes, "evidence": e.Evidence})
+			"severity": e.Severity, "level": e.Level, "confidence": e.Confidence, "sick_seconds": e.SickSeconds, "delayed_bytes": e.DelayedBytes, "causes": e.Causes, "evidence": e.Evidence, "not_storage": jsonOutsides(e.Outside)})
 	}
 	elsewhere := []map[string]any{}
 	for _, e := range pm.Elsewhere {

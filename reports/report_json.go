@@ -41,7 +41,7 @@ type (
 		Classes  []jsonClass     `json:"classes"`
 		Kinds    map[string]int  `json:"pathologies"` // sick windows by slug
 		Episodes []jsonEpisode   `json:"episodes"`
-		Findings []jsonFinding   `json:"findings"` // of devices whose I/O nobody recorded
+		Findings []jsonFinding   `json:"findings"` // of devices whose I/O nobody recorded, or shows nothing of it
 		Analyses []jsonAnalysis  `json:"analyses"` // of the worst devices
 		Devices  []jsonDevice    `json:"devices"`
 		Cards    []jsonCard      `json:"cards"` // of the sick devices, the worst first
@@ -118,7 +118,8 @@ type (
 		Causes       []jsonCause   `json:"causes"`
 		Tells        []string      `json:"tells"` // the facts that tell how bad it is, in words
 		Evidence     []string      `json:"evidence"`
-		Readings     []jsonReading `json:"readings"` // of the logs beside the I/O
+		Readings     []jsonReading `json:"readings"`    // of the logs beside the I/O
+		Outside      []jsonOutside `json:"not_storage"` // what explains it by CPUs, memory or GPUs
 	}
 	jsonReading struct {
 		Query  string `json:"query"`
@@ -198,6 +199,7 @@ func JSON(w io.Writer, in *Input) error {
 		doc.Episodes = append(doc.Episodes, jsonEpisode{
 			e.Host, e.Device, e.FromNS, e.ToNS, e.Pathology, e.ClassID, e.Windows, number(e.Severity), e.Level,
 			number(e.Confidence), number(e.SickSeconds), number(e.DelayedBytes), jsonCauses(e.Causes), list(f.tells(f.index[e.Key], &e)), list(e.Evidence), jsonReadings(e.Readings),
+			jsonOutsides(e.Outside),
 		})
 	}
 	for _, c := range in.Result.Classes {

@@ -168,6 +168,11 @@ func TestDocTables(t *testing.T) {
 		}
 	}
 	check("pathologies.md", doc, rows)
+	rows = nil
+	for _, o := range catalogue.Outside {
+		rows = append(rows, fmt.Sprintf("\n| `%s` |", o.ID))
+	}
+	check("pathologies.md, outside", doc, rows)
 
 	doc = read("OPERATIONS.md")
 	for _, v := range configs.Default().Values() {

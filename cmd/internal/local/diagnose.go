@@ -198,7 +198,7 @@ func (j *Job) judge(windows []features.Window, names *naming, one func(*family) 
 		join(&d.Result, &res, f, n == 0, shifts(d.Models)[n])
 		j.progress("diagnose", int64(n+1), int64(n+1))
 	}
-	d.Result.Findings = j.found
+	d.Result.Findings = untold(j.found, d.Result.Episodes)
 	slices.SortStableFunc(d.Result.Classes, func(a, b cluster.Class) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortStableFunc(d.Result.Episodes, func(a, b cluster.Episode) int { return cmp.Compare(b.Severity, a.Severity) })
 	return d, nil

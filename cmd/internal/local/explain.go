@@ -23,6 +23,7 @@ type Explained struct {
 	Diagnosis  cluster.Diagnosis
 	Why        cluster.Explanation
 	Neighbours []cluster.Diagnosis // of the device, in time, the window among them
+	Episode    *cluster.Episode    // that the window belongs to; nil: none
 }
 
 // Ladder is what the window's requests spent in each stage, and the pressure
@@ -73,6 +74,11 @@ func (j *Job) Explain(d *Diagnosed, at int, rules *cluster.Rules) (Explained, er
 		last++
 	}
 	e.Neighbours = d.Result.Diagnoses[first : last+1]
+	for i := range d.Result.Episodes {
+		if x := &d.Result.Episodes[i]; x.Key == e.Diagnosis.Key && x.FromNS <= e.Diagnosis.StartNS && e.Diagnosis.EndNS <= x.ToNS && x.Pathology == e.Diagnosis.Pathology {
+			e.Episode = x
+		}
+	}
 	past, err := j.nightsBefore(&e.Point)
 	if err != nil {
 		return e, err

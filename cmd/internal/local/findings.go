@@ -19,50 +19,66 @@ const mostBursts = 256
 // untimed is the time of rows that have none, among themselves.
 const untimed = int64(1)
 
-// findings holds what the evidence alone tells of devices that have no
-// windows: those whose I/O nobody recorded.
+// nearNS is how long before and behind a device's windows what other logs tell of
+// it still belongs to them.
+const nearNS = int64(900e9)
+
+// findings holds what the evidence alone tells of devices: of those whose I/O
+// nobody recorded, and of recorded ones, whose I/O may show nothing of it, at
+// about the time of their windows.
 func (j *Job) findings(windows []features.Window, hosts map[string][]string, rules *cluster.Rules) ([]cluster.Finding, error) {
-	seen := map[string]map[string]bool{} // names under which devices with windows are spoken of, by host
-	for i := range windows {
-		w := &windows[i]
-		if seen[w.Host] == nil {
-			seen[w.Host] = map[string]bool{}
+	recorded := map[features.Key]features.Span{} // by the names under which devices with windows are spoken of
+	for i := 0; i < len(windows); {
+		first, last := i, i
+		for i < len(windows) && windows[i].Key == windows[first].Key {
+			last = i
+			i++
 		}
-		if !seen[w.Host][w.Device] {
-			for _, name := range features.EvidenceOf(w.Device) {
-				seen[w.Host][name] = true
+		for _, name := range features.EvidenceOf(windows[first].Device) {
+			k := features.Key{Host: windows[first].Host, Device: name}
+			s, ok := recorded[k]
+			if !ok {
+				s = features.Span{StartNS: windows[first].StartNS, EndNS: windows[last].EndNS}
 			}
+			recorded[k] = features.Span{StartNS: min(s.StartNS, windows[first].StartNS), EndNS: max(s.EndNS, windows[last].EndNS)}
 		}
 	}
-	placed := map[string]bool{}
+	parts := maps.Clone(hosts) // those that speak of the one recorded host are its
 	if len(windows) > 0 && only(windows) {
-		for _, part := range unplaced(windows[0].Host, hosts) {
-			placed[part] = true
+		of := windows[0].Host
+		theirs := unplaced(of, hosts)
+		maps.DeleteFunc(parts, func(host string, list []string) bool { return host != of && slices.Contains(theirs, list[0]) })
+		if all := slices.Concat(hosts[of], theirs); len(all) > 0 {
+			slices.Sort(all)
+			parts[of] = all
 		}
 	}
 	var alone []features.Window
-	for _, host := range slices.Sorted(maps.Keys(hosts)) {
-		if placed[hosts[host][0]] {
-			continue
-		}
-		index, err := lake.NewIndex(hosts[host])
+	for _, host := range slices.Sorted(maps.Keys(parts)) {
+		index, err := lake.NewIndex(parts[host])
 		if err != nil {
 			return nil, err
 		}
 		for _, device := range index.Devices() {
-			if seen[host][device] {
-				continue
-			}
-			w, err := incidents(index, features.Key{Host: host, Device: device}, rules)
+			key := features.Key{Host: host, Device: device}
+			span, seen := recorded[key]
+			w, err := incidents(index, device, key, rules)
 			if err != nil {
 				return nil, err
+			}
+			if seen {
+				w = slices.DeleteFunc(w, func(w features.Window) bool {
+					return w.StartNS != untimed && (w.EndNS < span.StartNS-nearNS || w.StartNS > span.EndNS+nearNS)
+				})
 			}
 			alone = append(alone, w...)
 		}
 	}
 	found := rules.Findings(alone)
 	for i := range found {
-		if f := &found[i]; f.FromNS == untimed {
+		f := &found[i]
+		_, f.Recorded = recorded[f.Key]
+		if f.FromNS == untimed {
 			f.FromNS, f.ToNS = 0, 0
 			for k := range f.Readings {
 				f.Readings[k].TimeNS = 0
@@ -72,13 +88,30 @@ func (j *Job) findings(windows []features.Window, hosts map[string][]string, rul
 	return found, nil
 }
 
+// untold leaves the findings that no episode of their device rests on already.
+func untold(found []cluster.Finding, episodes []cluster.Episode) []cluster.Finding {
+	return slices.DeleteFunc(slices.Clone(found), func(f cluster.Finding) bool {
+		return f.Recorded && slices.ContainsFunc(episodes, func(e cluster.Episode) bool {
+			if e.Host != f.Host || !slices.Contains(features.EvidenceOf(e.Device), f.Device) {
+				return false
+			}
+			if f.FromNS != 0 && (f.ToNS < e.FromNS-nearNS || f.FromNS > e.ToNS+nearNS) {
+				return false
+			}
+			return slices.ContainsFunc(e.Readings, func(r cluster.Reading) bool {
+				return slices.ContainsFunc(f.Readings, func(x cluster.Reading) bool { return x.Query == r.Query })
+			})
+		})
+	})
+}
+
 // incidents makes a window of each burst of a device's rows that can be the
 // ground of a finding, with what the evidence answers.
-func incidents(index *lake.Index, key features.Key, rules *cluster.Rules) ([]features.Window, error) {
+func incidents(index *lake.Index, device string, key features.Key, rules *cluster.Rules) ([]features.Window, error) {
 	asks := features.NewEvidenceFold(rules.AskedAlone(), nil)
 	var spans []features.Span
 	timed := func(ns int64) int64 { return max(ns, untimed) }
-	err := eachEvidence(index, key.Device, func(name string, ns int64, _ float64, _ string) {
+	err := eachEvidence(index, device, func(name string, ns int64, _ float64, _ string) {
 		if !asks.Asks(name) {
 			return
 		}
@@ -93,7 +126,7 @@ func incidents(index *lake.Index, key features.Key, rules *cluster.Rules) ([]fea
 		return nil, err
 	}
 	fold := features.NewEvidenceFold(rules.Asked(), spans)
-	err = eachEvidence(index, key.Device, func(name string, ns int64, value float64, text string) {
+	err = eachEvidence(index, device, func(name string, ns int64, value float64, text string) {
 		fold.Add(name, timed(ns), value, text)
 	})
 	if err != nil {

@@ -387,6 +387,9 @@ func IncidentWords(pm *reports.Postmortem) []string {
 		if len(e.Causes) > 0 && e.Causes[0].Votes > 0 {
 			cause = ", likely " + e.Causes[0].Name
 		}
+		if len(e.Outside) > 0 {
+			cause += "; but look elsewhere first: " + e.Outside[0].Words()
+		}
 		lines = append(lines, fmt.Sprintf("  %s/%s: %s from %s to %s, severity %.1f%s", Printable(e.Host), Printable(e.Device), e.Pathology, Stamp(e.FromNS), Stamp(e.ToNS), e.Severity, cause))
 	}
 	for i := range pm.Devices {

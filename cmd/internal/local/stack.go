@@ -209,7 +209,8 @@ const (
 	equalWindows = 3
 	equalBytes   = 1 << 20
 	equalShare   = 0.02
-	equalNear    = 4 // devices of nearly the same sum that one is compared with
+	equalNear    = 4     // devices of nearly the same sum that one is compared with
+	equalExact   = 0.001 // what may differ where the load is too even for agreement to tell anything
 )
 
 // equals finds devices of a host that have the same bytes in every window: if
@@ -272,7 +273,7 @@ func bytesOf(w *features.Window) float64 {
 
 // sameBytes compares two courses of windows, both by time.
 func sameBytes(a, b []windowBytes, sum float64) bool {
-	differ := 0.0
+	even, differ := !varies(a, sum), 0.0
 	for len(a) > 0 || len(b) > 0 {
 		switch {
 		case len(b) == 0 || len(a) > 0 && a[0].startNS < b[0].startNS:
@@ -286,5 +287,19 @@ func sameBytes(a, b []windowBytes, sum float64) bool {
 			a, b = a[1:], b[1:]
 		}
 	}
+	if even {
+		return differ <= equalExact*sum
+	}
 	return differ <= equalShare*sum
+}
+
+// varies says that a course moves by more than what may differ between two: two
+// members of an array under a steady load agree in their sums, and are two all
+// the same.
+func varies(a []windowBytes, sum float64) bool {
+	mean, off := sum/float64(max(len(a), 1)), 0.0
+	for _, w := range a {
+		off += math.Abs(w.bytes - mean)
+	}
+	return off > 3*equalShare*sum
 }

@@ -74,6 +74,9 @@ func Verdict(d *Diagnosed, most int) []string {
 		if len(e.Causes) > 0 && e.Causes[0].Votes > 0 {
 			cause = ", likely " + e.Causes[0].Name
 		}
+		if len(e.Outside) > 0 {
+			cause += "; but look elsewhere first: " + e.Outside[0].Words()
+		}
 		lines = append(lines, fmt.Sprintf("  %s/%s: %s since %s for %s, severity %.1f, confidence %.0f %%%s",
 			Printable(e.Host), Printable(e.Device), e.Pathology, Stamp(e.FromNS), time.Duration(e.ToNS-e.FromNS).Round(time.Second), e.Severity, 100*e.Confidence, cause))
 	}
@@ -82,8 +85,11 @@ func Verdict(d *Diagnosed, most int) []string {
 			lines = append(lines, fmt.Sprintf("  and %d more findings of other logs in the report", len(d.Result.Findings)-most))
 			break
 		}
-		lines = append(lines, fmt.Sprintf("  %s/%s: %s by what other logs say%s (its I/O was not recorded): %s; %s",
-			Printable(f.Host), Printable(f.Device), f.Pathology, when(f.FromNS), f.Name, grounds(f.Readings)), "    next: "+f.Advice)
+		said := fmt.Sprintf("%s by what other logs say%s (its I/O was not recorded)", f.Pathology, when(f.FromNS))
+		if f.Recorded {
+			said = fmt.Sprintf("other logs tell%s what no episode of its I/O shows", when(f.FromNS))
+		}
+		lines = append(lines, fmt.Sprintf("  %s/%s: %s: %s; %s", Printable(f.Host), unnamed(Printable(f.Device)), said, f.Name, grounds(f.Readings)), "    next: "+f.Advice)
 	}
 	return lines
 }
@@ -112,6 +118,14 @@ func Printable(s string) string {
 		r = append(r[:79], '…')
 	}
 	return string(r)
+}
+
+// unnamed stands for a device that a log doesn't name.
+func unnamed(device string) string {
+	if device == "" {
+		return "a device that they don't name"
+	}
+	return device
 }
 
 // when is the time of a finding, if its source tells one.
