@@ -3,6 +3,7 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,7 @@ type Config struct {
 	Drift      Drift         `mapstructure:"drift"`     // what nightly fits anew for, beside age
 	Retention  Retention     `mapstructure:"retention"` // what nightly removes
 	Compact    bool          `mapstructure:"compact"`   // nightly merges the small parts of finished days
+	Bucket     Bucket        `mapstructure:"bucket"`    // how a lake in a bucket is worked on
 	Alert      Alert         `mapstructure:"alert"`     // what nightly tells, and whom
 	Actuator   Actuator      `mapstructure:"actuator"`  // who acts on episodes that nightly finds
 
@@ -46,6 +48,13 @@ type Config struct {
 	Reduce   reduce.Options       `mapstructure:"reduce"`
 	Cluster  cluster.Options      `mapstructure:"cluster"`
 	Heatmap  heatmap.FleetOptions `mapstructure:"heatmap"`
+}
+
+// Bucket is how a lake in a bucket is worked on.
+type Bucket struct {
+	Dir     string        `mapstructure:"dir"`      // where working copies are made; empty: the system's folder for what is temporary
+	KeepMiB int           `mapstructure:"keep_mib"` // of files of the lake that stay in the working copy from stage to stage
+	Lease   time.Duration `mapstructure:"lease"`    // how long a writer that was killed keeps others out
 }
 
 // Report is how the page is made.
@@ -85,6 +94,7 @@ func Default() Config {
 		Drift:     Drift{Shift: 1, Far: 0.5},
 		Retention: Retention{Events: 14 * day, Ticks: 90 * day, Labels: 400 * day, Reports: 400 * day, Runs: 200, Models: 26},
 		Compact:   true,
+		Bucket:    Bucket{KeepMiB: 4096, Lease: 3 * time.Minute},
 		Report:    Report{Title: "I/O pathology report"},
 		Alert:     defaultAlert(),
 		Actuator:  defaultActuator(),
@@ -119,8 +129,14 @@ func (c *Config) Validate() error {
 	if c.Workers < 0 {
 		bad("workers", "%d is negative", c.Workers)
 	}
-	if scheme, _, ok := strings.Cut(c.Lake, "://"); ok {
-		bad("lake", "a lake lies in a directory, not at %s:// (sources may)", scheme)
+	if scheme, _, ok := strings.Cut(c.Lake, "://"); ok && !slices.Contains([]string{"file", "s3", "gs", "azblob"}, scheme) {
+		bad("lake", "a lake lies in a directory or in a bucket (s3://, gs://, azblob://), not at %s://", scheme)
+	}
+	if c.Bucket.KeepMiB < 0 {
+		bad("bucket.keep_mib", "%d is negative", c.Bucket.KeepMiB)
+	}
+	if c.Bucket.Lease < time.Second {
+		bad("bucket.lease", "%v is less than a second", c.Bucket.Lease)
 	}
 	if c.Output != "text" && c.Output != "json" {
 		bad("output", "%q is neither text nor json", c.Output)

@@ -85,7 +85,7 @@ func (a *app) wholeJob(ctx context.Context, ingest func(*local.Job) (*local.Inge
 	if err != nil {
 		return nil, err
 	}
-	lakeDir, err := a.needLake(false)
+	lakeDir, err := a.writeLake(false)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +100,9 @@ func (a *app) wholeJob(ctx context.Context, ingest func(*local.Job) (*local.Inge
 		removeFresh(fresh)
 		return nil, failure{exitFailed, errNothing}
 	}
+	if err := a.publish(ctx); err != nil {
+		return nil, err
+	}
 	windows, ticks, err := job.Features(ctx, in.IDs)
 	if err != nil {
 		return nil, err
@@ -110,7 +113,7 @@ func (a *app) wholeJob(ctx context.Context, ingest func(*local.Job) (*local.Inge
 		return nil, err
 	}
 	a.words(&d.Result)
-	if err := job.StoreDiagnosis(d); err != nil {
+	if err := a.store(ctx, job, d); err != nil {
 		return nil, err
 	}
 	files, err := job.Write(ctx, a.config.Out, d, catalogue, in)
@@ -121,6 +124,14 @@ func (a *app) wholeJob(ctx context.Context, ingest func(*local.Job) (*local.Inge
 		return nil, err
 	}
 	return d, a.verdictCode(d, in)
+}
+
+// store keeps what was said of windows.
+func (a *app) store(ctx context.Context, job *local.Job, d *local.Diagnosed) error {
+	if err := job.StoreDiagnosis(d); err != nil {
+		return err
+	}
+	return a.publish(ctx)
 }
 
 // ingest runs the stage and says in words what was wrong with the inputs.

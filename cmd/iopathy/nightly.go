@@ -35,7 +35,7 @@ func (a *app) nightly(ctx context.Context, args []string) error {
 	if a.config.Out == "" {
 		return usage("say where the reports go: --out DIR")
 	}
-	dir, err := a.needLake(false)
+	dir, err := a.writeLake(false)
 	if err != nil {
 		return err
 	}
@@ -69,6 +69,9 @@ func (a *app) nightly(ctx context.Context, args []string) error {
 	if in.NewBytes > 0 && !in.Useful() {
 		a.say("iopathy: no input gave an event or a sample")
 	}
+	if err := a.publish(beyond(ctx, grace)); err != nil {
+		return err
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -79,6 +82,9 @@ func (a *app) nightly(ctx context.Context, args []string) error {
 	done, err := nights.Run(ctx, &nights.Job{Local: job, Out: a.config.Out, Ingested: in, Inventory: inv, Catalogue: catalogue, Rules: rules, NowNS: a.now().UnixNano(),
 		Say: say, Judged: func(dir, date string, d *local.Diagnosed) error { return desk.Judged(job, dir, date, d) }})
 	if err != nil {
+		return err
+	}
+	if err := a.publish(ctx); err != nil {
 		return err
 	}
 	if err := desk.Send(ctx); err != nil {

@@ -28,11 +28,14 @@ prints the SQL, views and all, and runs nothing.`,
 			}
 			job := a.job(dir)
 			views, empty, err := job.Views()
+			if a.mirror != nil {
+				views, empty, err = job.ViewsIn(a.place)
+			}
 			if err != nil {
 				return err
 			}
 			if views == "" {
-				return usage("the lake %s has no tables yet", dir)
+				return usage("the lake %s has no tables yet", job.Named())
 			}
 			query := strings.TrimRight(strings.TrimSpace(args[0]), ";") + ";\n"
 			if show {
@@ -43,8 +46,13 @@ prints the SQL, views and all, and runs nothing.`,
 				a.say("iopathy: the lake has no rows of %s", strings.Join(empty, ", "))
 			}
 			duck, err := exec.LookPath("duckdb")
-			if err != nil {
+			if err != nil || a.mirror != nil {
+				why := "there is no duckdb command here: ask by one of these"
 				lines := job.OneLiners(args[0])
+				if a.mirror != nil {
+					why = "a lake in a bucket is not copied to be asked: ask it where it lies, by one of these"
+					lines = job.OneLinersIn(a.place, args[0])
+				}
 				if a.json() {
 					how := map[string]string{}
 					for _, l := range lines {
@@ -59,7 +67,7 @@ prints the SQL, views and all, and runs nothing.`,
 						fmt.Fprintf(a.stdout, "# %s\n%s\n\n", l[0], l[1])
 					}
 				}
-				return errors.New("there is no duckdb command here: ask by one of these")
+				return errors.New(why)
 			}
 			flags := []string{"-bail"}
 			if a.json() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/iopathy/iopathy/cmd/internal/mirror"
 	"github.com/iopathy/iopathy/configs"
 	"github.com/iopathy/iopathy/ingest/bucket"
 	"github.com/iopathy/iopathy/ingest/lake"
@@ -55,6 +56,9 @@ type app struct {
 	shard          string
 	buckets        bucket.Opened    // of sources and lakes that are URLs
 	clock          func() time.Time // nil: the machine's
+	mirror         *mirror.Copy     // working copy of a lake in a bucket; nil: the lake is a directory, or not open
+	place          bucket.Place     // of that lake
+	ctx            context.Context  // of the run
 }
 
 // now is the time of the machine's clock, which may be set back between two runs.
@@ -71,13 +75,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
+	a.ctx = ctx
 	stdin, stdout, stderr := a.stdin, a.stdout, a.stderr
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := a.closeLake(root.ExecuteContext(ctx))
 	if err == nil {
 		return exitFine
 	}
@@ -145,7 +150,7 @@ bucket (s3://BUCKET/PREFIX/) or - for standard input.`,
 func (a *app) settingFlags(root *cobra.Command) {
 	d := configs.Default()
 	pf := root.PersistentFlags()
-	pf.String("lake", d.Lake, "directory of the Parquet lake (default OUT/lake)")
+	pf.String("lake", d.Lake, "directory, or URL of a bucket, of the Parquet lake (default OUT/lake)")
 	pf.String("out", d.Out, "directory for report.html, report.json, labels.csv, labels.parquet")
 	pf.String("inventory", d.Inventory, "CSV with host,device,model,rotational, and limits of devices")
 	pf.Duration("window", d.Window, "length of a window, the unit that is classified")

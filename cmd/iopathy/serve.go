@@ -8,6 +8,7 @@ import (
 
 	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/cmd/internal/serve"
+	"github.com/iopathy/iopathy/ingest/bucket"
 )
 
 func (a *app) serveCmd() *cobra.Command {
@@ -22,6 +23,9 @@ this machine only unless --addr says otherwise; it answers only to localhost, to
 that address, and to names given with --name.`,
 		Example: "  iopathy serve --lake /var/lib/iopathy/lake\n  iopathy serve --lake lake/ --addr 10.0.0.5:8420 --name io.example.org",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if bucket.IsURL(a.config.Lake) {
+				return usage("serve reads a lake in a directory: a working copy of one in a bucket would show for ever what was there when it was made")
+			}
 			dir, err := a.needLake(true)
 			if err != nil {
 				return err

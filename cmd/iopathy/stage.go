@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -24,26 +23,15 @@ func (a *app) runID() string {
 
 // job makes the job of a verb on the lake that flags and config name.
 func (a *app) job(lake string) *local.Job {
-	return &local.Job{
+	job := &local.Job{
 		Config: a.config, Lake: lake, Version: version().Version,
 		RunID:    a.runID(),
 		Progress: a.progress(), FiguresDir: a.figuresDir, Buckets: &a.buckets,
 	}
-}
-
-// needLake is the lake of the verbs that work on one that stands.
-func (a *app) needLake(must bool) (string, error) {
-	lake := a.config.Lake
-	if lake == "" && a.config.Out != "" {
-		lake = filepath.Join(a.config.Out, "lake")
+	if a.mirror != nil && lake == a.mirror.Dir() {
+		job.Away = a.mirror
 	}
-	if lake == "" {
-		return "", usage("say which lake: --lake DIR")
-	}
-	if must && !exists(lake) {
-		return "", usage("lake %s: no such directory", lake)
-	}
-	return lake, nil
+	return job
 }
 
 // progress draws one line on a terminal; elsewhere it is nil.

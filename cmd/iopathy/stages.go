@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ func (a *app) ingestCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			dir, err := a.needLake(false)
+			dir, err := a.writeLake(false)
 			if err != nil {
 				return err
 			}
@@ -40,6 +41,11 @@ func (a *app) ingestCmd() *cobra.Command {
 			}
 			if !in.Useful() {
 				removeFresh(fresh)
+			}
+			if in.Useful() || a.mirror != nil && !a.mirror.Empty() {
+				if err := a.publish(cmd.Context()); err != nil {
+					return err
+				}
 			}
 			if a.json() {
 				if err := a.print(in.Account); err != nil {
@@ -82,12 +88,15 @@ func (a *app) featuresCmd() *cobra.Command {
 			if len(args) > 0 {
 				return usage("accepts no arguments but with --shard")
 			}
-			dir, err := a.needLake(true)
+			dir, err := a.writeLake(true)
 			if err != nil {
 				return err
 			}
 			windows, ticks, err := a.job(dir).MakeFeatures(cmd.Context())
 			if err != nil {
+				return err
+			}
+			if err := a.publish(cmd.Context()); err != nil {
 				return err
 			}
 			if a.json() {
@@ -101,9 +110,12 @@ func (a *app) featuresCmd() *cobra.Command {
 	return cmd
 }
 
-// diagnosed is what fit, label and report begin with: the windows of the lake,
-// and what is said of them.
+// diagnosed is what fit and label begin with: the windows of the lake, and what
+// is said of them.
 func (a *app) diagnosed(fit bool) (*local.Job, *local.Diagnosed, error) {
+	if _, err := a.writeLake(true); err != nil {
+		return nil, nil, err
+	}
 	return a.diagnosedOf(fit, "", "9999-12-31")
 }
 
@@ -159,6 +171,10 @@ func (a *app) fitCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := a.publish(a.ctx); err != nil {
+				return err
+			}
+			path = strings.Replace(path, job.Lake, job.Named(), 1)
 			if a.json() {
 				return a.print(map[string]any{"model": d.Result.Model, "classes": len(d.Result.Classes), "file": path})
 			}
@@ -179,7 +195,7 @@ func (a *app) labelCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := job.StoreDiagnosis(d); err != nil {
+			if err := a.store(a.ctx, job, d); err != nil {
 				return err
 			}
 			if err := a.tell(d, &local.Ingested{}, nil); err != nil {

@@ -30,7 +30,8 @@ missing, and each that no manifest names. Exit code 1: something is wrong.`,
 			if err != nil {
 				return err
 			}
-			v, err := a.job(dir).Verify(cmd.Context())
+			job := a.job(dir)
+			v, err := job.Verify(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -45,7 +46,7 @@ missing, and each that no manifest names. Exit code 1: something is wrong.`,
 			if v.Unfinished > 0 {
 				a.say("iopathy: %d files of a run that is still at work, or was killed; in that case the next ingest removes them", v.Unfinished)
 			}
-			return wrongCode(v.Wrong, "mend damage with: iopathy ingest --repair SOURCE... --lake "+dir)
+			return wrongCode(v.Wrong, "mend damage with: iopathy ingest --repair SOURCE... --lake "+job.Named())
 		},
 	}
 }
@@ -118,7 +119,7 @@ func wrongCode(wrong []local.Wrong, hint string) error {
 
 // repair is `iopathy ingest --repair`.
 func (a *app) repair(ctx context.Context, sources []string) error {
-	dir, err := a.needLake(true)
+	dir, err := a.writeLake(true)
 	if err != nil {
 		return err
 	}
@@ -127,6 +128,9 @@ func (a *app) repair(ctx context.Context, sources []string) error {
 		if local.IsSourceError(err) {
 			return failure{exitUsage, err}
 		}
+		return err
+	}
+	if err := a.publish(ctx); err != nil {
 		return err
 	}
 	for _, p := range rep.Changed {

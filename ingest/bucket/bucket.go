@@ -76,6 +76,9 @@ func Open(ctx context.Context, p Place, o Options) (*Bucket, error) {
 	return Over(b, name, o), nil
 }
 
+// Name is its URL, without parameters.
+func (b *Bucket) Name() string { return b.name }
+
 // Close gives its connections back.
 func (b *Bucket) Close() error { return b.blob.Close() }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -151,7 +150,11 @@ func (j *Job) hostPauses(host string, profiles map[string]*features.Profile) ([]
 		if name, ok := dated(part, first, last); !ok || name.Host != host {
 			continue
 		}
-		if err := eachTick(filepath.Join(j.Lake, filepath.FromSlash(part.Path)), first, last, func(device string, t *features.Tick) {
+		path, err := j.at(part.Path)
+		if err != nil {
+			return nil, err
+		}
+		if err := eachTick(path, first, last, func(device string, t *features.Tick) {
 			for i := range maybe {
 				worked[i] = worked[i] || maybe[i].RefutedBy(device, t, profiles[device].TickNS())
 			}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"hash/fnv"
 	"io"
-	"path/filepath"
 	"slices"
 
 	"github.com/iopathy/iopathy/cluster"
@@ -162,7 +161,11 @@ func baselineParts(manifests []lake.Manifest, fromNS, toNS int64, hosts map[stri
 func (j *Job) nightsOf(parts []lake.Part, use func(k features.Key, model string, level bool) bool) ([]reduce.Night, error) {
 	var all []reduce.Night
 	for _, p := range parts {
-		r, err := lake.Open(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), nil)
+		path, err := j.at(p.Path)
+		if err != nil {
+			return nil, err
+		}
+		r, err := lake.Open(path, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -266,7 +266,11 @@ func (j *Job) foldCard(manifests []lake.Manifest, f *cardFold, from, to int64, w
 	var paths []string
 	for _, p := range lake.Parts(manifests, lake.Events) {
 		if name, ok := dated(p, from, to+ingest.MaxLatencyNS); ok && name.Host == f.key.Host {
-			paths = append(paths, filepath.Join(j.Lake, filepath.FromSlash(p.Path)))
+			path, err := j.at(p.Path)
+			if err != nil {
+				return false, err
+			}
+			paths = append(paths, path)
 		}
 	}
 	start := func() {

@@ -235,12 +235,11 @@ func (j *Job) stale(s *stock, cells map[cell]bool) (feeds []*feed, records map[c
 }
 
 // files are parts as files.
-func (j *Job) files(parts []lake.Part) []string {
-	var out []string
+func (j *Job) files(parts []lake.Part) (out []string, err error) {
 	for _, p := range parts {
 		out = append(out, filepath.Join(j.Lake, filepath.FromSlash(p.Path)))
 	}
-	return out
+	return out, j.FetchFiles(parts)
 }
 
 // cellOf is the cell of a part; parts that older versions wrote are of no host.

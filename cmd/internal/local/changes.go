@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -85,10 +84,10 @@ func (j *Job) changes(d *Diagnosed) (*reports.Changes, error) {
 	if err != nil {
 		return nil, err
 	}
-	byDate := map[string][]string{}
+	byDate := map[string][]lake.Part{}
 	for _, p := range lake.Parts(manifests, lake.Labels) {
 		if c, err := cellOf(p); err == nil && c.date < lake.Date(first) {
-			byDate[c.date] = append(byDate[c.date], filepath.Join(j.Lake, filepath.FromSlash(p.Path)))
+			byDate[c.date] = append(byDate[c.date], p)
 		}
 	}
 	dates := sortedKeys(byDate)
@@ -96,7 +95,7 @@ func (j *Job) changes(d *Diagnosed) (*reports.Changes, error) {
 		return nil, nil
 	}
 	slices.Reverse(dates)
-	before, err := nightOf(byDate[dates[0]])
+	before, err := j.nightIn(byDate[dates[0]])
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +137,7 @@ func (j *Job) changes(d *Diagnosed) (*reports.Changes, error) {
 		if len(going) == 0 {
 			break
 		}
-		night, err := nightOf(byDate[date])
+		night, err := j.nightIn(byDate[date])
 		if err != nil {
 			return nil, err
 		}
@@ -168,6 +167,15 @@ func trend(now, was *deviceNight) string {
 		return "better"
 	}
 	return "the same"
+}
+
+// nightIn is nightOf parts of the lake.
+func (j *Job) nightIn(parts []lake.Part) (map[features.Key]*deviceNight, error) {
+	files, err := j.files(parts)
+	if err != nil {
+		return nil, err
+	}
+	return nightOf(files)
 }
 
 // nightOf reads the labels of some parts.

@@ -77,7 +77,7 @@ func median(x []float64) float64 {
 		return 0
 	}
 	slices.Sort(x)
-	return x[(len(x)-1)/2]
+	return x[(len(x)-1)/2] + 0 // -0 and 0 sort as equals: whichever came to stand here, it is 0
 }
 
 // driftOf holds the mark of windows against that of the model's fit; nil for a

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -162,7 +161,11 @@ func (j *Job) courseOf(manifests []lake.Manifest, device string) (Place, error) 
 	c := Place{first: math.MaxInt64, last: math.MinInt64}
 	others := map[string]bool{}
 	for _, p := range windowParts(manifests, math.MinInt64+2*dayNS, math.MaxInt64) {
-		t, err := openTable(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), []string{"host", "device", "window_start_ns", "window_end_ns"})
+		path, err := j.at(p.Path)
+		if err != nil {
+			return c, err
+		}
+		t, err := openTable(path, []string{"host", "device", "window_start_ns", "window_end_ns"})
 		if err != nil {
 			return c, err
 		}

@@ -207,7 +207,15 @@ func (j *Job) hosts(manifests []lake.Manifest, s *stock, feeds []*feed) ([]*host
 	byHost := map[string][]*hostTask{}
 	inPlay := map[string]bool{}
 	for i, f := range feeds {
-		all[i] = &hostTask{host: f.host, feed: f, events: j.files(f.events), samples: j.files(f.samples), open: map[string][]openIO{}, inputs: facts, stack: stack{}, sliceRows: cmp.Or(j.sliceRows, sliceRows)}
+		events, err := j.files(f.events)
+		if err != nil {
+			return nil, err
+		}
+		samples, err := j.files(f.samples)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = &hostTask{host: f.host, feed: f, events: events, samples: samples, open: map[string][]openIO{}, inputs: facts, stack: stack{}, sliceRows: cmp.Or(j.sliceRows, sliceRows)}
 		byHost[f.host] = append(byHost[f.host], all[i])
 		maps.Copy(inPlay, f.inputs)
 	}
@@ -221,7 +229,11 @@ func (j *Job) hosts(manifests []lake.Manifest, s *stock, feeds []*feed) ([]*host
 	var parts []string
 	for _, p := range lake.Parts(manifests, lake.Events) {
 		if inPlay[inputOf(p.Path)] {
-			parts = append(parts, filepath.Join(j.Lake, filepath.FromSlash(p.Path)))
+			path, err := j.at(p.Path)
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, path)
 		}
 	}
 	return all, j.weigh(facts, parts)
@@ -293,7 +305,11 @@ func (j *Job) partsByHost(manifests []lake.Manifest, table string, use func(stri
 			return nil, err
 		}
 		if use(name.Input) {
-			hosts[name.Host] = append(hosts[name.Host], filepath.Join(j.Lake, filepath.FromSlash(p.Path)))
+			path, err := j.at(p.Path)
+			if err != nil {
+				return nil, err
+			}
+			hosts[name.Host] = append(hosts[name.Host], path)
 		}
 	}
 	return hosts, nil

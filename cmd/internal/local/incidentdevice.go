@@ -224,7 +224,10 @@ func (j *Job) partsTouching(manifests []lake.Manifest, k features.Key, from, to 
 		if name, ok := dated(p, from, last); !ok || name.Host != k.Host {
 			continue
 		}
-		path := filepath.Join(j.Lake, filepath.FromSlash(p.Path))
+		path, err := j.at(p.Path)
+		if err != nil {
+			return nil, err
+		}
 		r, err := lake.Open(path, []string{"time_ns"})
 		if err != nil {
 			return nil, err
@@ -262,7 +265,11 @@ func (j *Job) standing(manifests []lake.Manifest, k features.Key, index *lake.In
 	var paths []string
 	for _, p := range lake.Parts(manifests, lake.Events) {
 		if name, ok := dated(p, from-int64(dayNS), to+ingest.MaxLatencyNS); ok && name.Host == k.Host {
-			paths = append(paths, filepath.Join(j.Lake, filepath.FromSlash(p.Path)))
+			path, err := j.at(p.Path)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, path)
 		}
 	}
 	slices.Sort(paths)

@@ -178,6 +178,9 @@ func (j *Job) conclude(lock *lake.Lock, out *Ingested, claims []claim, writers [
 	removed := append(superseded(out, writers, claims, live), replaced(writers)...)
 	slices.Sort(removed)
 	removed = slices.Compact(removed)
+	if err := j.FetchBundles(removed); err != nil {
+		return err
+	}
 	manifest, err := j.manifest(lock, out, claims, writers, removed)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ type Job struct {
 
 	SkipEmpty bool            // an ingest that finds nothing new leaves no manifest
 	Buckets   *bucket.Opened  // of the sources that are URLs; nil: such sources are not taken
+	Away      Away            // of a lake that lies elsewhere; nil: Lake is all of it
 	Stop      <-chan struct{} // once it is closed an ingest begins no further input, and ends well with those that it has; may be nil
 
 	cells  map[cell]bool     // that it speaks of; nil: not said yet

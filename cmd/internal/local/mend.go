@@ -70,7 +70,7 @@ func (j *Job) damagedFeeds(ctx context.Context) (faults []lake.Fault, err error)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		found, err := lake.VerifyPart(j.Lake, p)
+		found, err := j.verifyPart(p)
 		if err != nil {
 			return nil, err
 		}
@@ -119,12 +119,20 @@ func (j *Job) quarantine(wrong []Wrong, run string, say func(format string, args
 		}
 	}
 	for _, file := range sortedKeys(damaged) {
+		if j.Away != nil {
+			if err := j.Away.FetchAsIs(file); err != nil {
+				return fmt.Errorf("quarantine: %w", err)
+			}
+		}
 		if _, err := os.Stat(filepath.Join(j.Lake, filepath.FromSlash(file))); err == nil {
 			if err := lake.Adopt(j.Lake, filepath.Join(j.Lake, quarantine), file); err != nil {
 				return fmt.Errorf("quarantine: %w", err)
 			}
 		}
-		say("quarantine: %s: no log of it is among the sources: it lies in %s, its day takes no more rows, and its windows and labels stay", file, filepath.Join(j.Lake, quarantine))
+		say("quarantine: %s: no log of it is among the sources: it lies in %s, its day takes no more rows, and its windows and labels stay", file, j.named(quarantine))
+	}
+	if err := j.FetchBundles(m.Removed); err != nil {
+		return err
 	}
 	return lock.Replace(m)
 }

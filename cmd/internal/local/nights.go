@@ -47,7 +47,11 @@ func (j *Job) Nights() ([]reports.Night, []reports.Recurrence, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		byDate[name.Date] = append(byDate[name.Date], filepath.Join(j.Lake, filepath.FromSlash(p.Path)))
+		path, err := j.at(p.Path)
+		if err != nil {
+			return nil, nil, err
+		}
+		byDate[name.Date] = append(byDate[name.Date], path)
 	}
 	var nights []reports.Night
 	devices := map[features.Key]*recurring{}
@@ -236,7 +240,11 @@ func (j *Job) DeviceSick(k features.Key) ([]cluster.Diagnosis, error) {
 	}
 	var out []cluster.Diagnosis
 	for _, p := range lake.Parts(manifests, lake.Labels) {
-		err := eachLabel(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), math.MinInt64, math.MaxInt64, func(l *labelRow) {
+		path, err := j.at(p.Path)
+		if err != nil {
+			return nil, err
+		}
+		err = eachLabel(path, math.MinInt64, math.MaxInt64, func(l *labelRow) {
 			if l.key == k && l.verdict == cluster.Sick {
 				out = append(out, cluster.Diagnosis{Key: l.key, StartNS: l.startNS, EndNS: l.endNS, Verdict: l.verdict, Pathology: l.pathology, Severity: l.severity})
 			}

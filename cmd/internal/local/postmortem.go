@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -202,7 +201,11 @@ func (j *Job) windowsOf(manifests []lake.Manifest, fromNS, toNS int64, host stri
 	var all []features.Window
 	parts := windowParts(manifests, fromNS, toNS)
 	for _, p := range parts {
-		r, err := lake.Open(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), nil)
+		file, err := j.at(p.Path)
+		if err != nil {
+			return nil, err
+		}
+		r, err := lake.Open(file, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -272,7 +275,11 @@ func (j *Job) elsewhere(manifests []lake.Manifest, inc Incident, chosen []featur
 		if _, ok := dated(p, inc.FromNS-int64(dayNS), inc.ToNS); !ok {
 			continue
 		}
-		err := eachLabel(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), inc.FromNS, inc.ToNS, func(l *labelRow) {
+		file, err := j.at(p.Path)
+		if err != nil {
+			return err
+		}
+		err = eachLabel(file, inc.FromNS, inc.ToNS, func(l *labelRow) {
 			if l.startNS >= inc.ToNS || l.endNS <= inc.FromNS {
 				return
 			}

@@ -3,7 +3,6 @@ package local
 import (
 	"errors"
 	"io"
-	"path/filepath"
 
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest/lake"
@@ -29,7 +28,11 @@ func (j *Job) profiles(wanted func(features.Key) bool) (map[features.Key]*featur
 		if other[c] || j.cells != nil && !j.cells[c] {
 			continue
 		}
-		if err := readProfiles(filepath.Join(j.Lake, filepath.FromSlash(part.Path)), wanted, all); err != nil {
+		path, err := j.at(part.Path)
+		if err != nil {
+			return nil, err
+		}
+		if err := readProfiles(path, wanted, all); err != nil {
 			return nil, err
 		}
 	}

@@ -35,7 +35,7 @@ func (j *Job) Views() (sql string, empty []string, err error) {
 			if i > 0 {
 				b.WriteString(",\n")
 			}
-			b.WriteString("  " + quoted(unglobbed(filepath.Join(j.Lake, filepath.FromSlash(p.Path)))))
+			b.WriteString("  " + quoted(unglobbed(j.named(p.Path))))
 		}
 		b.WriteString("], union_by_name = true, hive_partitioning = false);\n")
 	}

@@ -66,6 +66,9 @@ func (j *Job) resumption(in ingest.Input, c *claim, w *chunkWriter) (*ingest.Che
 		return nil, ""
 	}
 	const from = "read from its start: "
+	if err := j.Fetch(file.Path); err != nil {
+		return nil, from + err.Error()
+	}
 	data, err := lake.ReadCheckpoint(j.Lake, *file, ingest.CheckpointBytes)
 	if err != nil {
 		return nil, from + err.Error()

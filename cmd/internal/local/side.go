@@ -162,7 +162,11 @@ func (j *Job) labels() (map[labelKey]compare.Label, error) {
 	}
 	all := map[labelKey]compare.Label{}
 	for _, p := range lake.Parts(manifests, lake.Labels) {
-		if err := readLabels(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), all); err != nil {
+		path, err := j.at(p.Path)
+		if err != nil {
+			return nil, err
+		}
+		if err := readLabels(path, all); err != nil {
 			return nil, err
 		}
 	}

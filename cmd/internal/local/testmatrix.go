@@ -206,7 +206,11 @@ func (j *Job) fioJobs(run *TestMatrixRun) ([]fioJob, error) {
 	}
 	var jobs []fioJob
 	for _, p := range lake.Parts(manifests, lake.Evidence) {
-		r, err := lake.Open(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), nil)
+		file, err := j.at(p.Path)
+		if err != nil {
+			return nil, err
+		}
+		r, err := lake.Open(file, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -69,7 +68,11 @@ func (j *Job) twinsOf(selves []*reduce.Point, most int64) ([][]cluster.Twin, err
 		if err != nil {
 			return nil, err
 		}
-		n, err := offerLabels(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), last, of, selves, searches)
+		path, err := j.at(p.Path)
+		if err != nil {
+			return nil, err
+		}
+		n, err := offerLabels(path, last, of, selves, searches)
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +177,11 @@ func (j *Job) kindsIn(parts []lake.Part) (*cellKinds, error) {
 	var k cellKinds
 	mixed := false
 	for _, p := range parts {
-		r, err := lake.Open(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), kindColumns)
+		path, err := j.at(p.Path)
+		if err != nil {
+			return nil, err
+		}
+		r, err := lake.Open(path, kindColumns)
 		if err != nil {
 			return nil, err
 		}
@@ -199,7 +206,11 @@ func (j *Job) kindsIn(parts []lake.Part) (*cellKinds, error) {
 	}
 	k = cellKinds{each: map[labelKey]spaceKey{}}
 	for _, p := range parts {
-		if err := readKinds(filepath.Join(j.Lake, filepath.FromSlash(p.Path)), k.each); err != nil {
+		path, err := j.at(p.Path)
+		if err != nil {
+			return nil, err
+		}
+		if err := readKinds(path, k.each); err != nil {
 			return nil, err
 		}
 	}

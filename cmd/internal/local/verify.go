@@ -3,6 +3,7 @@ package local
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -68,7 +69,7 @@ func (j *Job) Verify(ctx context.Context) (*Verified, error) {
 			if err := gctx.Err(); err != nil {
 				return err
 			}
-			faults, err := lake.VerifyPart(j.Lake, p)
+			faults, err := j.verifyPart(p)
 			if err != nil {
 				return err
 			}
@@ -96,6 +97,19 @@ func (j *Job) Verify(ctx context.Context) (*Verified, error) {
 		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Block, b.Block))
 	})
 	return v, nil
+}
+
+// verifyPart holds a file against what its writer knew. One that lies elsewhere
+// is read from there, and not kept: all of a lake may have no room here.
+func (j *Job) verifyPart(p lake.Part) ([]lake.Fault, error) {
+	if j.Away == nil {
+		return lake.VerifyPart(j.Lake, p)
+	}
+	if err := j.Away.FetchAsIs(p.Path); err != nil {
+		return nil, err
+	}
+	faults, err := lake.VerifyPart(j.Lake, p)
+	return faults, errors.Join(err, j.Away.Drop(p.Path))
 }
 
 // Repaired is the outcome of Repair.

@@ -94,6 +94,9 @@ func (n *Job) compact(ctx context.Context, r *Result) (err error) {
 		}
 		n.merge(lock, units, &m, r)
 	}
+	if err := n.Local.FetchBundles(append(slices.Clone(m.Removed), left...)); err != nil {
+		return err
+	}
 	if len(m.Bundles) > 0 {
 		if err := lock.Replace(m); err != nil {
 			return err
@@ -148,6 +151,10 @@ func finished(manifests []lake.Manifest, today string) (cells [][]unit, err erro
 // merge writes the bundles of a cell, and notes them in the manifest.
 func (n *Job) merge(lock *lake.Lock, units []unit, m *lake.Manifest, r *Result) {
 	units = slices.DeleteFunc(units, func(u unit) bool {
+		if err := n.Local.Fetch(u.file.Path); err != nil {
+			n.Say("compact: left alone: %v", err)
+			return true
+		}
 		faults, err := lake.VerifyPart(n.Local.Lake, u.file)
 		for _, f := range faults {
 			n.Say("compact: left alone: %s", f)

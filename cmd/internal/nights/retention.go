@@ -162,6 +162,9 @@ func (n *Job) prune(_ context.Context, r *Result) error {
 			r.Pruned.Bytes += p.Bytes
 		}
 		r.Pruned.Parts, r.Pruned.Days = len(out.parts), len(out.closed)
+		if err := n.Local.FetchBundles(m.Removed); err != nil {
+			return err
+		}
 		if err := lock.Replace(m); err != nil {
 			return err
 		}

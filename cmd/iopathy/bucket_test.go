@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// store starts versitygw, a server of S3 over a directory, and gives the URL of
+// a lake in it and the directory where its objects lie. IOPATHY_VERSITYGW names
+// the command; where there is none the test is skipped.
+func store(t *testing.T) (url, dir string) {
+	t.Helper()
+	command := os.Getenv("IOPATHY_VERSITYGW")
+	if command == "" {
+		command = "versitygw"
+	}
+	path, err := exec.LookPath(command)
+	if err != nil {
+		t.Skip("there is no versitygw: go install github.com/versity/versitygw/cmd/versitygw@v1.8.0")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "lakes"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "--port", addr, "posix", root)
+	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY=who", "ROOT_SECRET_KEY=hush-hush")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it has no state of ours
+		_ = cmd.Wait()
+	})
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "who", "AWS_SECRET_ACCESS_KEY": "hush-hush", "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+	} {
+		t.Setenv(name, value)
+	}
+	for range 600 {
+		if c, err := net.Dial("tcp", addr); err == nil {
+			c.Close()
+			return "s3://lakes/it?endpoint=http://" + addr + "&use_path_style=true&region=us-east-1", filepath.Join(root, "lakes", "it")
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal("versitygw does not answer")
+	return "", ""
+}
+
+// says runs iopathy, wants an exit code, and gives what it said.
+func says(t *testing.T, code int, args ...string) string {
+	t.Helper()
+	cmd := iopathy(t, args...)
+	var words bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &words, &words
+	_ = cmd.Run() // the exit code tells
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		t.Errorf("iopathy %v: exit code %d, want %d\n%s", args, got, code, words.String())
+	}
+	if s := words.String(); strings.Contains(s, "hush") || strings.Contains(s, "iopathy-lake-") {
+		t.Errorf("iopathy %v tells a secret, or where its working copy is: %s", args, s)
+	}
+	return words.String()
+}
+
+// TestVerbsS3 does with a lake on a server of S3 what can be done with one in a
+// directory: the pages and tables are equal.
+func TestVerbsS3(t *testing.T) {
+	url, objects := store(t)
+	out, plain := t.TempDir(), t.TempDir()
+	demo := "demo/recording.blkparse.txt.zst"
+	lake := filepath.Join(plain, "lake")
+	says(t, exitFine, "run", demo, "--host", "demo", "--lake", lake, "--out", plain)
+	says(t, exitFine, "run", demo, "--host", "demo", "--lake", url, "--out", out)
+	for _, name := range []string{"report.html", "report.json", "labels.csv"} {
+		sameFile(t, filepath.Join(out, name), filepath.Join(plain, name))
+	}
+	sameParquets(t, objects, lake)
+	says(t, exitFine, "report", "--lake", url, "--out", filepath.Join(out, "again"))
+	says(t, exitFine, "report", "--lake", lake, "--out", filepath.Join(plain, "again"))
+	sameFile(t, filepath.Join(out, "again", "report.html"), filepath.Join(plain, "again", "report.html"))
+	for _, verb := range [][]string{
+		{"verify"}, {"features"}, {"fit"}, {"label"}, {"explain", "demo/loop4", "+40s"}, {"compare", "host=demo", "host=demo"},
+	} {
+		a := says(t, exitFine, append(verb, "--lake", url, "--out", filepath.Join(out, verb[0]))...)
+		b := says(t, exitFine, append(verb, "--lake", lake, "--out", filepath.Join(plain, verb[0]))...)
+		at, _, _ := strings.Cut(url, "?")
+		if a = strings.ReplaceAll(strings.ReplaceAll(a, at, lake), out, plain); a != b {
+			t.Errorf("%v says %q of the bucket, %q of the directory", verb, a, b)
+		}
+	}
+	says(t, exitFine, "postmortem", "--from", "+20s", "--to", "+60s", "--lake", url, "--out", filepath.Join(out, "pm"))
+	says(t, exitFine, "postmortem", "--from", "+20s", "--to", "+60s", "--lake", lake, "--out", filepath.Join(plain, "pm"))
+	sameFile(t, filepath.Join(out, "pm", "postmortem.html"), filepath.Join(plain, "pm", "postmortem.html"))
+	if s := says(t, exitFine, "query", "SELECT 1", "--print", "--lake", url); !strings.Contains(s, "'s3://lakes/it/events/") || !strings.Contains(s, "PROVIDER credential_chain") {
+		t.Errorf("query --print: %s", s)
+	}
+	if s := says(t, exitFailed, "query", "SELECT 1", "--lake", url); !strings.Contains(s, "storage_options") {
+		t.Errorf("query: %s", s)
+	}
+	says(t, exitUsage, "serve", "--lake", url)
+	says(t, exitUsage, "report", "--lake", strings.Replace(url, "/it?", "/none?", 1), "--out", filepath.Join(out, "none"))
+	says(t, exitFine, "nightly", demo, "--host", "demo", "--lake", url, "--out", filepath.Join(out, "nights"))
+	says(t, exitFine, "ingest", "--repair", demo, "--host", "demo", "--lake", url)
+
+	if err := os.MkdirAll(filepath.Join(objects, ".writer"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(objects, ".writer", "00000007"), []byte(`{"pid":12,"host":"other","lease_ns":180000000000}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if s := says(t, exitBusy, "ingest", demo, "--lake", url); !strings.Contains(s, `process 12 on host "other"`) || !strings.Contains(s, "taken over in") {
+		t.Errorf("somebody else writes: %s", s)
+	}
+}
+
+func sameFile(t *testing.T, got, want string) {
+	t.Helper()
+	a, err := os.ReadFile(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(a, b) {
+		t.Errorf("%s is another than %s", got, want)
+	}
+}
+
+// sameParquets compares all files of two lakes but the manifests, which tell when
+// a run was.
+func sameParquets(t *testing.T, got, want string) {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(want, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Base(filepath.Dir(path)) == "runs" {
+			return err
+		}
+		rel, err := filepath.Rel(want, path)
+		n++
+		sameFile(t, filepath.Join(got, rel), path)
+		return err
+	})
+	if err != nil || n == 0 {
+		t.Errorf("%d files compared: %v", n, err)
+	}
+}
+
+// TestDrillBucket kills nights on a lake in a bucket at random moments. After
+// each kill a reader finds a lake without a fault; the last night, which nobody
+// kills, leaves the files that a night leaves which nobody ever killed.
+func TestDrillBucket(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some minutes")
+	}
+	kills := 2
+	if s := os.Getenv("IOPATHY_SOAK_KILLS"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kills = n
+	}
+	url, objects := store(t)
+	t.Setenv("IOPATHY_BUCKET_LEASE", "2s")
+	t.Setenv("IOPATHY_BUCKET_DIR", t.TempDir())
+	logs, plain, out := t.TempDir(), filepath.Join(t.TempDir(), "lake"), t.TempDir()
+	data, err := os.ReadFile("demo/recording.blkparse.txt.zst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(logs, "a.zst"), data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	args := func(lake string) []string {
+		return []string{"nightly", logs, "--host", "demo", "--lake", lake, "--out", filepath.Join(out, filepath.Base(lake)), "--quiet"}
+	}
+	began := time.Now()
+	says(t, exitFine, args(plain)...)
+	took := 2 * time.Since(began)
+	rng := rand.New(rand.NewPCG(7, 11))
+	amid := 0
+	for i := range kills {
+		cmd := iopathy(t, args(url)...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration((float64(i) + rng.Float64()) / float64(kills) * float64(took)))
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // it was killed
+		if _, err := os.Stat(filepath.Join(objects, ".publish")); err == nil {
+			amid++
+		}
+		if runs, _ := filepath.Glob(filepath.Join(objects, "runs", "*.json")); len(runs) > 0 {
+			says(t, exitFine, "verify", "--lake", url)
+		}
+		time.Sleep(2500 * time.Millisecond) // the lease lapses
+	}
+	says(t, exitFine, args(url)...)
+	sameParquets(t, objects, plain)
+	left, err := os.ReadDir(os.Getenv("IOPATHY_BUCKET_DIR"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("working copies are left: %v, %v", left, err)
+	}
+	t.Logf("%d kills, %d of them while it was published", kills, amid)
+}
