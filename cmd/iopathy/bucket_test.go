@@ -65,8 +65,8 @@ func store(t *testing.T) (url, dir string) {
 	return "", ""
 }
 
-// says runs iopathy, wants an exit code, and gives what it said.
-func says(t *testing.T, code int, args ...string) string {
+// ended runs iopathy, wants an exit code, and gives what it said.
+func ended(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	cmd := iopathy(t, args...)
 	var words bytes.Buffer
@@ -88,38 +88,38 @@ func TestVerbsS3(t *testing.T) {
 	out, plain := t.TempDir(), t.TempDir()
 	demo := "demo/recording.blkparse.txt.zst"
 	lake := filepath.Join(plain, "lake")
-	says(t, exitFine, "run", demo, "--host", "demo", "--lake", lake, "--out", plain)
-	says(t, exitFine, "run", demo, "--host", "demo", "--lake", url, "--out", out)
+	ended(t, exitFine, "run", demo, "--host", "demo", "--lake", lake, "--out", plain)
+	ended(t, exitFine, "run", demo, "--host", "demo", "--lake", url, "--out", out)
 	for _, name := range []string{"report.html", "report.json", "labels.csv"} {
 		sameFile(t, filepath.Join(out, name), filepath.Join(plain, name))
 	}
 	sameParquets(t, objects, lake)
-	says(t, exitFine, "report", "--lake", url, "--out", filepath.Join(out, "again"))
-	says(t, exitFine, "report", "--lake", lake, "--out", filepath.Join(plain, "again"))
+	ended(t, exitFine, "report", "--lake", url, "--out", filepath.Join(out, "again"))
+	ended(t, exitFine, "report", "--lake", lake, "--out", filepath.Join(plain, "again"))
 	sameFile(t, filepath.Join(out, "again", "report.html"), filepath.Join(plain, "again", "report.html"))
 	for _, verb := range [][]string{
 		{"verify"}, {"features"}, {"fit"}, {"label"}, {"explain", "demo/loop4", "+40s"}, {"compare", "host=demo", "host=demo"},
 	} {
-		a := says(t, exitFine, append(verb, "--lake", url, "--out", filepath.Join(out, verb[0]))...)
-		b := says(t, exitFine, append(verb, "--lake", lake, "--out", filepath.Join(plain, verb[0]))...)
+		a := ended(t, exitFine, append(verb, "--lake", url, "--out", filepath.Join(out, verb[0]))...)
+		b := ended(t, exitFine, append(verb, "--lake", lake, "--out", filepath.Join(plain, verb[0]))...)
 		at, _, _ := strings.Cut(url, "?")
 		if a = strings.ReplaceAll(strings.ReplaceAll(a, at, lake), out, plain); a != b {
 			t.Errorf("%v says %q of the bucket, %q of the directory", verb, a, b)
 		}
 	}
-	says(t, exitFine, "postmortem", "--from", "+20s", "--to", "+60s", "--lake", url, "--out", filepath.Join(out, "pm"))
-	says(t, exitFine, "postmortem", "--from", "+20s", "--to", "+60s", "--lake", lake, "--out", filepath.Join(plain, "pm"))
+	ended(t, exitFine, "postmortem", "--from", "+20s", "--to", "+60s", "--lake", url, "--out", filepath.Join(out, "pm"))
+	ended(t, exitFine, "postmortem", "--from", "+20s", "--to", "+60s", "--lake", lake, "--out", filepath.Join(plain, "pm"))
 	sameFile(t, filepath.Join(out, "pm", "postmortem.html"), filepath.Join(plain, "pm", "postmortem.html"))
-	if s := says(t, exitFine, "query", "SELECT 1", "--print", "--lake", url); !strings.Contains(s, "'s3://lakes/it/events/") || !strings.Contains(s, "PROVIDER credential_chain") {
+	if s := ended(t, exitFine, "query", "SELECT 1", "--print", "--lake", url); !strings.Contains(s, "'s3://lakes/it/events/") || !strings.Contains(s, "PROVIDER credential_chain") {
 		t.Errorf("query --print: %s", s)
 	}
-	if s := says(t, exitFailed, "query", "SELECT 1", "--lake", url); !strings.Contains(s, "storage_options") {
+	if s := ended(t, exitFailed, "query", "SELECT 1", "--lake", url); !strings.Contains(s, "storage_options") {
 		t.Errorf("query: %s", s)
 	}
-	says(t, exitUsage, "serve", "--lake", url)
-	says(t, exitUsage, "report", "--lake", strings.Replace(url, "/it?", "/none?", 1), "--out", filepath.Join(out, "none"))
-	says(t, exitFine, "nightly", demo, "--host", "demo", "--lake", url, "--out", filepath.Join(out, "nights"))
-	says(t, exitFine, "ingest", "--repair", demo, "--host", "demo", "--lake", url)
+	ended(t, exitUsage, "serve", "--lake", url)
+	ended(t, exitUsage, "report", "--lake", strings.Replace(url, "/it?", "/none?", 1), "--out", filepath.Join(out, "none"))
+	ended(t, exitFine, "nightly", demo, "--host", "demo", "--lake", url, "--out", filepath.Join(out, "nights"))
+	ended(t, exitFine, "ingest", "--repair", demo, "--host", "demo", "--lake", url)
 
 	if err := os.MkdirAll(filepath.Join(objects, ".writer"), 0o777); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestVerbsS3(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(objects, ".writer", "00000007"), []byte(`{"pid":12,"host":"other","lease_ns":180000000000}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if s := says(t, exitBusy, "ingest", demo, "--lake", url); !strings.Contains(s, `process 12 on host "other"`) || !strings.Contains(s, "taken over in") {
+	if s := ended(t, exitBusy, "ingest", demo, "--lake", url); !strings.Contains(s, `process 12 on host "other"`) || !strings.Contains(s, "taken over in") {
 		t.Errorf("somebody else writes: %s", s)
 	}
 }
@@ -196,7 +196,7 @@ func TestDrillBucket(t *testing.T) {
 		return []string{"nightly", logs, "--host", "demo", "--lake", lake, "--out", filepath.Join(out, filepath.Base(lake)), "--quiet"}
 	}
 	began := time.Now()
-	says(t, exitFine, args(plain)...)
+	ended(t, exitFine, args(plain)...)
 	took := 2 * time.Since(began)
 	rng := rand.New(rand.NewPCG(7, 11))
 	amid := 0
@@ -214,11 +214,11 @@ func TestDrillBucket(t *testing.T) {
 			amid++
 		}
 		if runs, _ := filepath.Glob(filepath.Join(objects, "runs", "*.json")); len(runs) > 0 {
-			says(t, exitFine, "verify", "--lake", url)
+			ended(t, exitFine, "verify", "--lake", url)
 		}
 		time.Sleep(2500 * time.Millisecond) // the lease lapses
 	}
-	says(t, exitFine, args(url)...)
+	ended(t, exitFine, args(url)...)
 	sameParquets(t, objects, plain)
 	left, err := os.ReadDir(os.Getenv("IOPATHY_BUCKET_DIR"))
 	if err != nil || len(left) > 0 {

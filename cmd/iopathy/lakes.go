@@ -85,7 +85,9 @@ func (a *app) closeLake(err error) error {
 		return errors.Join(err, a.buckets.Close())
 	}
 	dir, url := a.mirror.Dir(), a.mirror.URL()
-	err = errors.Join(err, a.mirror.Close(), a.buckets.Close())
+	if cerr := errors.Join(a.mirror.Close(), a.buckets.Close()); cerr != nil {
+		a.say("iopathy: %s: %s", url, strings.ReplaceAll(cerr.Error(), dir, url)) // what was published stands
+	}
 	if err == nil {
 		return nil
 	}

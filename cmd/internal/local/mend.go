@@ -70,7 +70,12 @@ func (j *Job) damagedFeeds(ctx context.Context) (faults []lake.Fault, err error)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		found, err := j.verifyPart(p)
+		if j.Away != nil { // the stage to come reads it: it is not let go of
+			if err := j.Away.FetchAsIs(p.Path); err != nil {
+				return nil, err
+			}
+		}
+		found, err := lake.VerifyPart(j.Lake, p)
 		if err != nil {
 			return nil, err
 		}

@@ -181,12 +181,17 @@ func (c *Copy) recover() error {
 }
 
 // Close gives the lease back and removes the working copy. What was not
-// published is gone.
+// published is gone. An error takes nothing back of what was: at worst others wait
+// until the lease has lapsed.
 func (c *Copy) Close() error {
 	var err error
 	if c.lease != nil {
-		// The verb may have been interrupted; others should not wait for that.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), 4*time.Second)
+		// A verb that was interrupted gives it back, too, but has no time to lose.
+		patience := c.o.Lease
+		if c.ctx.Err() != nil {
+			patience = 4 * time.Second
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), patience)
 		defer cancel()
 		err = c.lease.giveBack(ctx)
 		c.lease = nil
