@@ -54,7 +54,7 @@ of the copy what they made of the lake; windows and labels of days whose rows ar
 			if a.config.Anonymise == "" {
 				return usage("say which key: --anonymise FILE")
 			}
-			to, err := a.needLake(false)
+			to, err := a.writeLake(false)
 			if err != nil {
 				return err
 			}
@@ -62,15 +62,19 @@ of the copy what they made of the lake; windows and labels of days whose rows ar
 				return usage("lake %s: no such directory", args[0])
 			}
 			fresh := firstMissing(to)
-			done, err := a.job(to).Anonymised(cmd.Context(), args[0])
+			job := a.job(to)
+			done, err := job.Anonymised(cmd.Context(), args[0])
 			if err != nil {
 				removeFresh(fresh)
+				return err
+			}
+			if err := a.publish(cmd.Context()); err != nil {
 				return err
 			}
 			if a.json() {
 				return a.print(done)
 			}
-			_, err = fmt.Fprintf(a.stdout, "copied %d rows of %d inputs in %d parts into %s\n", done.Rows, done.Inputs, done.Parts, to)
+			_, err = fmt.Fprintf(a.stdout, "copied %d rows of %d inputs in %d parts into %s\n", done.Rows, done.Inputs, done.Parts, job.Named())
 			return err
 		},
 	}

@@ -98,7 +98,7 @@ func TestVerbsS3(t *testing.T) {
 	ended(t, exitFine, "report", "--lake", lake, "--out", filepath.Join(plain, "again"))
 	sameFile(t, filepath.Join(out, "again", "report.html"), filepath.Join(plain, "again", "report.html"))
 	for _, verb := range [][]string{
-		{"verify"}, {"features"}, {"fit"}, {"label"}, {"explain", "demo/loop4", "+40s"}, {"compare", "host=demo", "host=demo"},
+		{"verify"}, {"features"}, {"fit"}, {"label"}, {"explain", "demo/dev:7:1", "+40s"}, {"compare", "host=demo", "host=demo"},
 	} {
 		a := ended(t, exitFine, append(verb, "--lake", url, "--out", filepath.Join(out, verb[0]))...)
 		b := ended(t, exitFine, append(verb, "--lake", lake, "--out", filepath.Join(plain, verb[0]))...)
