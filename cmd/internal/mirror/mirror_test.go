@@ -29,7 +29,7 @@ var quick = bucket.Options{BlockBytes: 4096, Tries: 3, Pause: time.Microsecond, 
 // inFiles is a bucket that is a directory.
 func inFiles(t testing.TB, dir string) *bucket.Bucket {
 	t.Helper()
-	b, err := fileblob.OpenBucket(dir, &fileblob.Options{Metadata: fileblob.MetadataDontWrite, NoTempDir: true})
+	b, err := fileblob.OpenBucket(dir, &fileblob.Options{Metadata: fileblob.MetadataDontWrite})
 	if err != nil {
 		t.Fatal(err)
 	}
