@@ -23,6 +23,7 @@ type block struct {
 	mem   []byte
 	out   *Out          // what a worker made of it
 	done  chan struct{} // that it is made
+	ahead *aheadBlock   // what was read of it; nil: nothing
 }
 
 // blockPool keeps the memory of blocks between inputs.

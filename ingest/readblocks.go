@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"sync"
 )
 
 // serial decodes lines in their order.
@@ -16,6 +15,9 @@ func (r *reader) serial(ctx context.Context, f Format, src *Source) (func() erro
 	c, err := r.cutter(dec)
 	if err != nil {
 		return nil, err
+	}
+	if a, ok := dec.(AheadDecoder); ok && r.workers > 1 && r.rep.HeadBytes == IdentityBytes {
+		return r.ahead(ctx, a, c)
 	}
 	return r.inOrder(ctx, dec, dec.End, c)
 }
@@ -50,32 +52,12 @@ func (r *reader) parallel(ctx context.Context, f Format, src *Source) (func() er
 	if r.workers == 1 || r.rep.HeadBytes < IdentityBytes {
 		return r.inOrder(ctx, dec, nil, c)
 	}
-	jobs := make(chan *block, 2*r.workers)
-	order := make(chan *block, 2*r.workers)
-	var group sync.WaitGroup
-	for range r.workers {
-		group.Go(func() {
-			for b := range jobs {
-				if b.out == nil {
-					b.out = new(Out)
-				}
-				decode(dec, b, b.out)
-				close(b.done)
-			}
-		})
-	}
-	cut := func(send func(*block) error) error {
-		return c.lines(func(b *block) error {
-			b.done = make(chan struct{})
-			return send(b)
-		})
-	}
-	pumped := pump(ctx, cut, jobs, order)
-	wait := func() error {
-		err := pumped()
-		group.Wait()
-		return err
-	}
+	order, wait := r.fan(ctx, c, func(b *block) {
+		if b.out == nil {
+			b.out = new(Out)
+		}
+		decode(dec, b, b.out)
+	})
 	hand := r.inHand()
 	for b := range order {
 		<-b.done

@@ -42,9 +42,31 @@ func sniffBlkparse(head []byte, _ string) int {
 
 type blkparse struct {
 	pairs *blkPairs
-	base  int64 // epoch of time 0
-	rec   blkRecord
-	near  blkNear `state:"-"`
+	base  int64     // epoch of time 0
+	rec   blkRecord `state:"-"` // of the line in hand
+	near  blkNear   `state:"-"`
+}
+
+// blkAhead reads lines of usual records ahead of their turn.
+type blkAhead struct {
+	blkparse
+	records []blkRecord
+}
+
+func (a *blkAhead) Reset() { a.records = a.records[:0] }
+
+func (a *blkAhead) Read(line []byte) bool {
+	if !a.quick(line) {
+		return false
+	}
+	a.records = append(a.records, a.rec)
+	return true
+}
+
+func (d *blkparse) Ahead() ingest.Ahead { return &blkAhead{blkparse: blkparse{base: d.base}} }
+
+func (d *blkparse) Take(a ingest.Ahead, i int, out *ingest.Out) {
+	d.pairs.Add(&a.(*blkAhead).records[i], out)
 }
 
 func (d *blkparse) Line(line []byte, out *ingest.Out) {

@@ -44,6 +44,27 @@ type ftrace struct{ tracepoints }
 
 func (d *ftrace) End(out *ingest.Out) { d.end(out) }
 
+func (d *ftrace) Ahead() ingest.Ahead { return &tpAhead{head: ftraceEvent} }
+
+// ftraceEvent takes the line of a named event apart.
+func ftraceEvent(line []byte, h *tpHead) (name, args []byte, ok bool) {
+	rest, reason := ftraceHead(line, h)
+	if reason != "" || len(rest) > 0 && rest[0]-'0' <= 9 {
+		return nil, nil, false
+	}
+	i := eventName(rest)
+	return rest[:i], rest[min(i+1, len(rest)):], i < len(rest) && rest[i] == ':'
+}
+
+// eventName is the length of the name at the start of b.
+func eventName(b []byte) int {
+	i := 0
+	for i < len(b) && (b[i]|0x20-'a' <= 25 || b[i] == '_' || b[i]-'0' <= 9) {
+		i++
+	}
+	return i
+}
+
 func (d *ftrace) Line(line []byte, out *ingest.Out) {
 	var h tpHead
 	rest, reason := ftraceHead(line, &h)
@@ -57,10 +78,7 @@ func (d *ftrace) Line(line []byte, out *ingest.Out) {
 	}
 	// The name of an event is up to its colon; a call has a parenthesis or
 	// an arrow behind its name.
-	i := 0
-	for i < len(rest) && (rest[i]|0x20-'a' <= 25 || rest[i] == '_' || rest[i]-'0' <= 9) {
-		i++
-	}
+	i := eventName(rest)
 	name, args := rest[:i], rest[i:]
 	switch {
 	case len(args) > 0 && args[0] == ':':

@@ -61,6 +61,16 @@ type perfScript struct {
 
 func (d *perfScript) End(out *ingest.Out) { d.end(out) }
 
+func (d *perfScript) Ahead() ingest.Ahead {
+	return &tpAhead{head: func(line []byte, h *tpHead) (name, args []byte, ok bool) {
+		rest, ok := perfHead(line, h)
+		if ok {
+			name, args = perfEvent(rest)
+		}
+		return name, args, len(name) > 0
+	}}
+}
+
 func (d *perfScript) Line(line []byte, out *ingest.Out) {
 	var h tpHead
 	rest, ok := perfHead(line, &h)

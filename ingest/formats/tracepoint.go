@@ -127,6 +127,38 @@ func (t *tracepoints) block(h *tpHead, now int64, name, args, line []byte, out *
 	t.pair(out)
 }
 
+// tpAhead reads lines of block events ahead of their turn.
+type tpAhead struct {
+	tracepoints
+	head    func(line []byte, h *tpHead) (name, args []byte, ok bool) // of an event
+	records []blkRecord                                               // whose times are those of the line
+}
+
+func (a *tpAhead) Reset() { a.records = a.records[:0] }
+
+func (a *tpAhead) Read(line []byte) bool {
+	var h tpHead
+	name, args, ok := a.head(line, &h)
+	if !ok || !bytes.HasPrefix(name, tpBlock) {
+		return false
+	}
+	action, layout := tpAction(name)
+	if action == blkNone || a.record(action, layout, args) != "" {
+		return false
+	}
+	r := &a.text.rec
+	r.TimeNS, r.PID, r.Text = h.timeNS, h.tid, line
+	a.records = append(a.records, *r)
+	return true
+}
+
+// Take takes a record that was read ahead.
+func (t *tracepoints) Take(a ingest.Ahead, i int, out *ingest.Out) {
+	t.text.rec = a.(*tpAhead).records[i]
+	t.text.rec.TimeNS = t.stamp(t.text.rec.TimeNS, out)
+	t.pair(out)
+}
+
 // pair hands the block record in hand to the pairing. A flush that the block
 // layer made is taken as queued when it is issued; where the trace holds no
 // queueing at all, it is measured like the rest, from its issue.

@@ -1,0 +1,145 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"sync"
+)
+
+// AheadDecoder is a LinesDecoder of which the reading of usual lines needs nothing of
+// the lines before them, which takes most of its time: several blocks are read at once,
+// ahead of their turn, and what was read is taken in its order.
+type AheadDecoder interface {
+	LinesDecoder
+	// Ahead opens a reader. It is used by one goroutine at a time and shares nothing
+	// that changes with the decoder or with other readers.
+	Ahead() Ahead
+	// Take does what Line would with the i-th line that a reader of Ahead has read.
+	Take(a Ahead, i int, out *Out)
+}
+
+// Ahead reads lines, one after the other, which stay as they are until Reset. Of a line
+// for which Read is false it keeps nothing: it is left to Line.
+type Ahead interface {
+	Read(line []byte) bool
+	Reset()
+}
+
+// aheadBlock is what was read of the lines of a block.
+type aheadBlock struct {
+	Ahead
+	lines []aheadLine
+}
+
+type aheadLine struct {
+	from, end int32 // in the block, without the line's end
+	read      bool
+}
+
+// read reads the lines of a block, unless some of them are to be seen to one by one.
+func (a *aheadBlock) read(b *block) bool {
+	data := b.data
+	if b.fault != "" || b.pos == 0 || bytes.IndexByte(data, 0) >= 0 || bytes.IndexByte(data, escape) >= 0 {
+		return false
+	}
+	a.Reset()
+	a.lines = a.lines[:0]
+	for at := 0; at < len(data); {
+		end, next := len(data), len(data)
+		if nl := bytes.IndexByte(data[at:], '\n'); nl >= 0 {
+			end, next = at+nl, at+nl+1
+		}
+		for end > at && data[end-1] == '\r' {
+			end--
+		}
+		a.lines = append(a.lines, aheadLine{int32(at), int32(end), a.Read(data[at:end])})
+		at = next
+	}
+	return true
+}
+
+// take decodes the lines of a block that was read.
+func (a *aheadBlock) take(dec AheadDecoder, b *block, out *Out) {
+	out.Tally.Lines += b.lines
+	read := 0
+	for i := range a.lines {
+		l := &a.lines[i]
+		out.Position, out.Lineno = b.pos+int64(l.from), b.line+int64(i)
+		if l.read {
+			dec.Take(a.Ahead, read, out)
+			read++
+		} else {
+			dec.Line(b.data[l.from:l.end], out)
+		}
+	}
+}
+
+// fan cuts the input into blocks of lines that workers have a look at, each when it
+// comes, and gives them in their order; one is looked at once its done is closed.
+func (r *reader) fan(ctx context.Context, c *cutter, look func(*block)) (order chan *block, wait func() error) {
+	jobs := make(chan *block, 2*r.workers)
+	order = make(chan *block, 2*r.workers)
+	var group sync.WaitGroup
+	for range r.workers {
+		group.Go(func() {
+			for b := range jobs {
+				look(b)
+				close(b.done)
+			}
+		})
+	}
+	cut := func(send func(*block) error) error {
+		return c.lines(func(b *block) error {
+			b.done = make(chan struct{})
+			return send(b)
+		})
+	}
+	pumped := pump(ctx, cut, jobs, order)
+	return order, func() error {
+		err := pumped()
+		group.Wait()
+		return err
+	}
+}
+
+// ahead decodes lines in their order, of which workers have read the usual ones.
+func (r *reader) ahead(ctx context.Context, dec AheadDecoder, c *cutter) (func() error, error) {
+	spare := make(chan *aheadBlock, 4*r.workers)
+	order, wait := r.fan(ctx, c, func(b *block) {
+		var a *aheadBlock
+		select {
+		case a = <-spare:
+		default:
+			a = &aheadBlock{Ahead: dec.Ahead()}
+		}
+		if a.read(b) {
+			b.ahead = a
+		} else {
+			select {
+			case spare <- a:
+			default:
+			}
+		}
+	})
+	hand := r.inHand()
+	for b := range order {
+		<-b.done
+		hand.block = b
+		if err := r.begin(b.chunk); err != nil {
+			return wait, err
+		}
+		hand.passed(b)
+		if b.ahead != nil {
+			b.ahead.take(dec, b, r.out)
+			select {
+			case spare <- b.ahead:
+			default:
+			}
+		} else {
+			decode(dec, b, r.out)
+		}
+		r.room(b.pos + int64(len(b.data)))
+		b.free()
+	}
+	return wait, r.end(wait, dec.End)
+}
