@@ -73,6 +73,9 @@ func Open(ctx context.Context, p Place, o Options) (*Bucket, error) {
 		}
 		return nil, failed("open", name, err)
 	}
+	if b, err = quiet(ctx, b, p); err != nil {
+		return nil, failed("open", name, err)
+	}
 	return Over(b, name, o), nil
 }
 

@@ -1,13 +1,31 @@
 package bucket
 
 import (
+	"context"
 	"errors"
+	"net/url"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/logging"
 	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/s3blob" // links s3://
+	"gocloud.dev/blob/s3blob" // links s3://
 )
+
+// quiet opens a bucket of S3 anew, with a client that writes nothing to standard
+// error: what goes wrong comes back as an error, or is done again. Where the
+// objects are to be encrypted in a way of their own the client stays as it is.
+func quiet(ctx context.Context, b *blob.Bucket, p Place) (*blob.Bucket, error) {
+	var client *s3.Client
+	q, err := url.ParseQuery(p.Query)
+	if err != nil || !b.As(&client) || q.Has("ssetype") || q.Has("kmskeyid") {
+		return b, err
+	}
+	o := client.Options()
+	o.Logger = logging.Nop{}
+	silent, err := s3blob.OpenBucket(ctx, s3.New(o), p.Bucket, &s3blob.Options{RequestChecksumCalculation: o.RequestChecksumCalculation})
+	return silent, errors.Join(err, b.Close())
+}
 
 // entityTag is S3's name of a version of an object.
 func entityTag(r *blob.Reader) string {
