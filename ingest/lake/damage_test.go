@@ -28,7 +28,7 @@ func (m inMemory) ReadAt(p []byte, at int64) (int, error) {
 
 // drain reads everything that a file gives.
 func drain(b []byte, seen func()) (rows int, err error) {
-	r, err := newReader("memory", inMemory{bytes.NewReader(b), seen}, int64(len(b)), nil)
+	r, err := newReader("memory", inMemory{bytes.NewReader(b), seen}, int64(len(b)), nil, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -228,6 +228,14 @@ func (r *runs) next(out []uint32) error {
 	return nil
 }
 
+// alike is how many of the next numbers are the value of the run in hand.
+func (r *runs) alike() int {
+	if r.from < len(r.waiting) {
+		return 0
+	}
+	return r.equal
+}
+
 // group unpacks the next group; its bytes are there.
 func (r *runs) group(out *[8]uint32) {
 	w, b := r.width, r.b
@@ -368,22 +376,4 @@ func plainStrings(out []string, b []byte, own func([]byte) string) (rest []byte,
 		b = b[n:]
 	}
 	return b, nil
-}
-
-// lookUp turns indexes into values.
-func lookUp[T any](out []T, r *runs, scratch *[256]uint32, dict []T) error {
-	for len(out) > 0 {
-		part := scratch[:min(len(out), len(scratch))]
-		if err := r.next(part); err != nil {
-			return err
-		}
-		for i, k := range part {
-			if int(k) >= len(dict) {
-				return fmt.Errorf("index %d into %d values", k, len(dict))
-			}
-			out[i] = dict[k]
-		}
-		out = out[len(part):]
-	}
-	return nil
 }

@@ -95,7 +95,7 @@ func byArrow(t testing.TB, b []byte) (groups [][]Column) {
 // byUs reads a file with our Reader, a row group at a time.
 func byUs(t testing.TB, b []byte) (groups [][]Column) {
 	t.Helper()
-	r, err := newReader("memory", bytes.NewReader(b), int64(len(b)), nil)
+	r, err := newReader("memory", bytes.NewReader(b), int64(len(b)), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

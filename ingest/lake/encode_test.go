@@ -172,7 +172,7 @@ func same(t *testing.T, what string, cols []Column) {
 		if _, end := w.sink.finish(); err != nil || end != nil {
 			t.Fatalf("%s, %s: %v, %v", what, name, err, end)
 		}
-		r, err := newReader("", bytes.NewReader(file.Bytes()), int64(file.Len()), nil)
+		r, err := newReader("", bytes.NewReader(file.Bytes()), int64(file.Len()), nil, nil)
 		if err != nil {
 			t.Fatalf("%s, %s: %v", what, name, err)
 		}

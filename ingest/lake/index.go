@@ -12,50 +12,6 @@ import (
 	"sync"
 )
 
-// Cuts says where to cut rows, whose devices stand in order, into row groups:
-// it gives the end of each group. Devices share a group of at most shared rows,
-// each as a whole; one with more rows has groups of its own, of at most max.
-// 0 means SharedRows and GroupRows.
-func Cuts(devices []string, shared, max int) []int {
-	var runs []int
-	for from := 0; from < len(devices); {
-		to := from + 1
-		for to < len(devices) && devices[to] == devices[from] {
-			to++
-		}
-		runs = append(runs, to-from)
-		from = to
-	}
-	return CutRuns(runs, shared, max)
-}
-
-// CutRuns is Cuts of the numbers of rows of the devices.
-func CutRuns(runs []int, shared, max int) []int {
-	shared, max = cmp.Or(shared, SharedRows), cmp.Or(max, GroupRows)
-	var ends []int
-	start, from := 0, 0 // of the group in hand, of the device in hand
-	for _, rows := range runs {
-		to := from + rows
-		if to-start > shared && from > start {
-			ends = append(ends, from)
-			start = from
-		}
-		if to-start > shared { // from == start
-			for start+max < to {
-				start += max
-				ends = append(ends, start)
-			}
-			ends = append(ends, to)
-			start = to
-		}
-		from = to
-	}
-	if start < from {
-		ends = append(ends, from)
-	}
-	return ends
-}
-
 // An Index knows which row groups of some parts, of one host, hold which
 // device. It keeps the row groups that small devices share decoded for a
 // while, so that devices in their order are read at the cost of one pass. It is safe for concurrent use.
@@ -83,9 +39,14 @@ func (x *Index) room() int {
 	return min(max(leastShared, len(x.parts)*sharedBytes), mostSharedBytes)
 }
 
+// keptChunks bounds the footers that an Index keeps, so that the streams of the
+// devices need not read them again: some kB a column chunk.
+const keptChunks = 8 << 10
+
 type indexed struct {
 	path   string
 	groups []map[string]span // by group, device; a null device is ""
+	footer *footer           // nil: not kept
 }
 
 // span is the rows of a device in a row group.
@@ -101,24 +62,28 @@ type span struct {
 // bounds of the columns that are named.
 func NewIndex(parts []string, bounds ...string) (*Index, error) {
 	x := &Index{parts: make([]indexed, len(parts)), from: math.MinInt64, to: math.MaxInt64}
+	kept := 0
 	for i, path := range parts {
-		groups, err := indexPart(path, bounds)
+		r, err := Open(path, []string{"device", "time_ns"})
 		if err != nil {
 			return nil, err
 		}
-		x.parts[i] = indexed{path, groups}
+		groups, err := indexPart(r, bounds)
+		if err = errors.Join(err, r.Close()); err != nil {
+			return nil, err
+		}
+		x.parts[i] = indexed{path: path, groups: groups}
+		if f, chunks := r.footer(); kept+chunks <= keptChunks {
+			x.parts[i].footer = f
+			kept += chunks
+		}
 	}
 	return x, nil
 }
 
-func indexPart(path string, bounds []string) ([]map[string]span, error) {
-	r, err := Open(path, []string{"device", "time_ns"})
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
+func indexPart(r *Reader, bounds []string) ([]map[string]span, error) {
 	if f := r.Fields(); len(f) == 0 || f[len(f)-1].Name != "time_ns" || f[len(f)-1].Type != Int64 {
-		return nil, fmt.Errorf("lake: index %s: no int64 column time_ns", path)
+		return nil, fmt.Errorf("lake: index %s: no int64 column time_ns", r.path)
 	}
 	var groups []map[string]span
 	for g, group := range r.RowGroups() {
@@ -335,7 +300,7 @@ func (s *Stream) Pick(keep func(Group) bool) {
 
 func (s *Stream) open() (err error) {
 	if s.r == nil {
-		if s.r, err = Open(s.Path, s.want); err == nil {
+		if s.r, err = open(s.Path, s.want, s.index.parts[s.part].footer); err == nil {
 			s.r.borrow(&s.index.spare)
 		}
 	}

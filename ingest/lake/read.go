@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/file"
-	"github.com/apache/arrow/go/v17/parquet/schema"
 )
 
 // A Reader reads a file that a Writer wrote. It is not safe for concurrent
@@ -35,6 +35,8 @@ type Reader struct {
 	out    []Column
 	err    error
 	lent   *sync.Pool // of *[]*leafMemory, where the memory of the columns goes; may be nil
+
+	changed time.Time // the file
 }
 
 // source is what a Reader reads from.
@@ -69,7 +71,10 @@ type Group struct {
 
 // Open opens a file for the columns of want, in that order; nil wants all.
 // Columns that the file lacks are left out.
-func Open(path string, want []string) (*Reader, error) {
+func Open(path string, want []string) (*Reader, error) { return open(path, want, nil) }
+
+// open is Open of a file whose footer may be known.
+func open(path string, want []string, known *footer) (*Reader, error) {
 	in := FileOf(filepath.ToSlash(path))
 	f, err := os.Open(in)
 	if err != nil {
@@ -81,23 +86,29 @@ func Open(path string, want []string) (*Reader, error) {
 	}
 	var r *Reader
 	if err == nil {
-		r, err = newReader(path, f, info.Size(), want)
+		if known != nil && (known.size != info.Size() || !known.changed.Equal(info.ModTime())) {
+			known = nil
+		}
+		r, err = newReader(path, f, info.Size(), want, known)
 	}
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("lake: open %s: %w", path, err)
 	}
+	r.changed = info.ModTime()
 	return r, nil
 }
 
-func newReader(path string, src source, size int64, want []string) (*Reader, error) {
-	if err := checkFooter(src, size); err != nil {
+func newReader(path string, src source, size int64, want []string, known *footer) (*Reader, error) {
+	r := &Reader{path: path, src: src, size: size}
+	options := []file.ReadOption{file.WithReadProps(parquet.NewReaderProperties(&boundedAlloc{}))}
+	if known != nil {
+		options = append(options, file.WithMetadata(known.meta))
+	} else if err := checkFooter(src, size); err != nil {
 		return nil, err
 	}
-	r := &Reader{path: path, src: src, size: size}
 	err := guard(func() (err error) {
-		props := parquet.NewReaderProperties(&boundedAlloc{})
-		if r.pf, err = file.NewParquetReader(src, file.WithReadProps(props)); err != nil {
+		if r.pf, err = file.NewParquetReader(src, options...); err != nil {
 			return err
 		}
 		return r.checkMeta(want)
@@ -136,135 +147,6 @@ func (r *Reader) giveBack() {
 	}
 	r.lent.Put(&spare)
 	r.lent, r.out = nil, nil
-}
-
-// checkMeta looks at what the footer says and finds the columns of want.
-func (r *Reader) checkMeta(want []string) error {
-	meta := r.pf.MetaData()
-	r.meta = make(map[string]string)
-	for _, kv := range meta.KeyValueMetadata() {
-		r.meta[kv.GetKey()] = kv.GetValue()
-	}
-	if v, ok := r.meta[SchemaKey]; !ok || v != Schema {
-		return fmt.Errorf("%s is %q, this version reads %q", SchemaKey, v, Schema)
-	}
-	r.count = r.pf.NumRowGroups()
-	if InBundle(filepath.ToSlash(r.path)) {
-		var err error
-		if want, err = r.openMember(filepath.Base(r.path), want); err != nil {
-			return err
-		}
-	}
-	n := meta.Schema.NumColumns()
-	if n == 0 || n != meta.Schema.Root().NumFields() {
-		return errors.New("its columns are nested, a lake's are flat")
-	}
-	at := make(map[string]leaf, n)
-	for i := range n {
-		l, err := leafOf(meta.Schema.Column(i), i)
-		if err != nil {
-			return err
-		}
-		if _, twice := at[l.name]; twice {
-			return fmt.Errorf("column %q stands twice", l.name)
-		}
-		at[l.name] = l
-		if want == nil {
-			r.cols = append(r.cols, l)
-		}
-	}
-	for _, name := range want {
-		if l, ok := at[name]; ok {
-			r.cols = append(r.cols, l)
-		}
-	}
-	var rows int64
-	for g, group := range meta.RowGroups {
-		if len(group.Columns) != n || group.NumRows < 0 || group.NumRows > maxGroupRows {
-			return fmt.Errorf("row group %d has %d columns and %d rows", g, len(group.Columns), group.NumRows)
-		}
-		rows += group.NumRows
-		for i := range n {
-			if err := r.checkChunk(g, i, meta.Schema.Column(i)); err != nil {
-				return fmt.Errorf("row group %d, column %q: %w", g, meta.Schema.Column(i).Name(), err)
-			}
-		}
-	}
-	if rows != meta.NumRows {
-		return fmt.Errorf("row groups of %d rows in a file of %d", rows, meta.NumRows)
-	}
-	return nil
-}
-
-func leafOf(c *schema.Column, i int) (leaf, error) {
-	l := leaf{index: i, name: c.Name(), nullable: c.MaxDefinitionLevel() == 1}
-	if c.MaxRepetitionLevel() != 0 || c.MaxDefinitionLevel() > 1 || c.Path() != c.Name() {
-		return l, fmt.Errorf("column %q is nested, a lake's are flat", c.Name())
-	}
-	_, text := c.LogicalType().(*schema.StringLogicalType)
-	if !text {
-		_, text = c.LogicalType().(schema.StringLogicalType)
-	}
-	plain := c.LogicalType() == nil || c.LogicalType().IsNone()
-	switch t := c.PhysicalType(); {
-	case t == parquet.Types.Int64 && plain:
-		l.typ = Int64
-	case t == parquet.Types.Int32 && plain:
-		l.typ = Int32
-	case t == parquet.Types.Double && plain:
-		l.typ = Float64
-	case t == parquet.Types.Boolean && plain:
-		l.typ = Bool
-	case t == parquet.Types.ByteArray && text:
-		l.typ = String
-	default:
-		return l, fmt.Errorf("column %q has the type %v %v, which is none of a lake's", c.Name(), t, c.LogicalType())
-	}
-	return l, nil
-}
-
-// The codecs of a lake's column chunks.
-const (
-	codecNone = 0
-	codecZstd = 6
-)
-
-// checkChunk looks at what the footer says of a column chunk.
-func (r *Reader) checkChunk(g, i int, c *schema.Column) error {
-	group := r.pf.MetaData().RowGroups[g]
-	if group.Columns[i] == nil || group.Columns[i].MetaData == nil {
-		return errors.New("nothing is known of it")
-	}
-	m := group.Columns[i].MetaData
-	switch {
-	case parquet.Type(m.Type) != c.PhysicalType():
-		return fmt.Errorf("its type is %v, the schema's %v", m.Type, c.PhysicalType())
-	case len(m.PathInSchema) != 1 || m.PathInSchema[0] != c.Name():
-		return fmt.Errorf("its name is %q", m.PathInSchema)
-	case m.Codec != codecNone && (m.Codec != codecZstd || parquet.Type(m.Type) != parquet.Types.Int64):
-		return fmt.Errorf("it is compressed by %v, which a lake's are not", m.Codec)
-	case m.NumValues != group.NumRows:
-		return fmt.Errorf("%d values in %d rows", m.NumValues, group.NumRows)
-	case group.Columns[i].CryptoMetadata != nil:
-		return errors.New("it is encrypted")
-	}
-	if k := r.chunk(g, i); k.from < 4 || k.bytes < 0 || k.from > r.size || k.bytes > r.size-k.from {
-		return fmt.Errorf("bytes %d to %d in a file of %d", k.from, k.from+k.bytes, r.size)
-	}
-	return nil
-}
-
-// chunk is where arrow will read: it starts at the dictionary, where one
-// stands before the data.
-func (r *Reader) chunk(g, i int) chunk {
-	group := r.pf.MetaData().RowGroups[g]
-	m := group.Columns[i].MetaData
-	from := m.DataPageOffset
-	if d := m.DictionaryPageOffset; d != nil && *d > 0 && *d < from {
-		from = *d
-	}
-	return chunk{from: from, bytes: m.TotalCompressedSize, rows: group.NumRows,
-		nullable: r.pf.MetaData().Schema.Column(i).MaxDefinitionLevel() > 0, squeezed: m.Codec == codecZstd}
 }
 
 // Meta gives the file's metadata.

@@ -270,12 +270,12 @@ func (l *leaf) read(n int) (col Column, err error) {
 		case !p.nullable:
 		case p.levels.all(k):
 			if col.Valid != nil {
-				set(col.Valid[rows:rows+k], true)
+				fill(col.Valid[rows:rows+k], true)
 			}
 		default:
 			if col.Valid == nil {
 				col.Valid = room(&l.valid, n)
-				set(col.Valid[:rows], true)
+				fill(col.Valid[:rows], true)
 			}
 			if there, err = p.levels.next(col.Valid[rows : rows+k]); err != nil {
 				return col, fmt.Errorf("levels: %w", err)
@@ -306,8 +306,35 @@ func (l *leaf) read(n int) (col Column, err error) {
 	return col, nil
 }
 
-func set(to []bool, v bool) {
-	for i := range to {
-		to[i] = v
+// lookUp turns indexes into values.
+func lookUp[T any](out []T, r *runs, scratch *[256]uint32, dict []T) error {
+	for len(out) > 0 {
+		if n := min(r.alike(), len(out)); n > 0 { // equal values, as of a column that has no others
+			if int(r.value) >= len(dict) {
+				return fmt.Errorf("index %d into %d values", r.value, len(dict))
+			}
+			fill(out[:n], dict[r.value])
+			r.equal -= n
+			out = out[n:]
+			continue
+		}
+		part := scratch[:min(len(out), len(scratch))]
+		if err := r.next(part); err != nil {
+			return err
+		}
+		for i, k := range part {
+			if int(k) >= len(dict) {
+				return fmt.Errorf("index %d into %d values", k, len(dict))
+			}
+			out[i] = dict[k]
+		}
+		out = out[len(part):]
+	}
+	return nil
+}
+
+func fill[T any](out []T, v T) {
+	for i := range out {
+		out[i] = v
 	}
 }
