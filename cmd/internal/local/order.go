@@ -33,7 +33,9 @@ func before(s, t source) bool {
 type source interface {
 	head() *ingest.Event
 	input() string
-	next() error // io.EOF after the last
+	next() error           // io.EOF after the last
+	ready() []ingest.Event // the head, and those behind it that are at hand
+	skip(n int) error      // next, n times; no more than are ready
 	minTime() int64
 }
 
@@ -65,10 +67,13 @@ func merge(sources []source, fn func(*ingest.Event) error) error {
 			}
 			err := error(nil)
 			for err == nil && s.head().TimeNS < until {
-				if err := fn(s.head()); err != nil {
-					return err
+				ready, n := s.ready(), 0
+				for ; n < len(ready) && ready[n].TimeNS < until; n++ {
+					if err := fn(&ready[n]); err != nil {
+						return err
+					}
 				}
-				err = s.next()
+				err = s.skip(n)
 			}
 			switch {
 			case err == nil && len(sources) > 0:

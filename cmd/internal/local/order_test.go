@@ -31,6 +31,18 @@ func (s *slice) next() error {
 	return nil
 }
 
+func (s *slice) ready() (all []ingest.Event) {
+	for _, r := range s.rows[s.at-1 : min(s.at+2, len(s.rows))] {
+		all = append(all, r.Event)
+	}
+	return all
+}
+
+func (s *slice) skip(n int) error {
+	s.at += n - 1
+	return s.next()
+}
+
 // The merge of sorted parts is the sorted whole, however the rows were dealt.
 func TestMergeIsSort(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))

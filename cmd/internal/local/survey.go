@@ -225,32 +225,51 @@ type eventStream struct {
 	seg       features.Extent
 }
 
-// streamEvents is how many rows are made events at a time.
-const streamEvents = 256
+// streamEvents is how many rows are made events at a time: few enough to leave
+// the nearest cache to the sums that they go into.
+const streamEvents = 64
 
 func (s *eventStream) head() *ingest.Event { return &s.hand[0] }
 func (s *eventStream) input() string       { return s.from }
 func (s *eventStream) minTime() int64      { return s.MinTime }
 
+// ready is the rows that count and are at hand: the next one, and those behind it.
+func (s *eventStream) ready() []ingest.Event { return s.hand }
+
 // next moves to the next row that counts.
-func (s *eventStream) next() error {
-	for {
-		if len(s.hand) > 1 {
-			s.hand = s.hand[1:]
-		} else if err := s.fill(); err != nil {
+func (s *eventStream) next() error { return s.skip(1) }
+
+// skip leaves n of the rows that are ready behind.
+func (s *eventStream) skip(n int) error {
+	for s.hand = s.hand[min(n, len(s.hand)):]; len(s.hand) == 0; {
+		if err := s.fill(); err != nil {
 			return err
 		}
-		e := &s.hand[0]
-		if s.counts != nil && !s.counts(e.TimeNS, max(e.LatencyNS, 0)) {
-			continue
-		}
-		if s.plan == nil || e.TimeNS >= s.seg.FromNS && e.TimeNS < s.seg.ToNS && s.plan.At(e.TimeNS) == s.recording {
-			return nil
-		}
 	}
+	return nil
 }
 
-// fill makes the next rows events, one or more.
+// choose keeps the events that count.
+func (s *eventStream) choose(all []ingest.Event) []ingest.Event {
+	if s.counts == nil && s.plan == nil {
+		return all
+	}
+	n := 0
+	for i := range all {
+		e := &all[i]
+		if s.counts != nil && !s.counts(e.TimeNS, max(e.LatencyNS, 0)) ||
+			s.plan != nil && (e.TimeNS < s.seg.FromNS || e.TimeNS >= s.seg.ToNS || s.plan.At(e.TimeNS) != s.recording) {
+			continue
+		}
+		if n < i {
+			all[n] = *e
+		}
+		n++
+	}
+	return all[:n]
+}
+
+// fill makes the next rows events, one or more, and keeps those that count.
 func (s *eventStream) fill() error {
 	for s.at == s.n {
 		cols, _, err := s.Next()
@@ -272,9 +291,10 @@ func (s *eventStream) fill() error {
 	} else if s.room == nil {
 		s.room = make([]ingest.Event, streamEvents)
 	}
-	s.hand = s.room[:min(s.n-s.at, len(s.room))]
-	s.rows.Events(s.at, s.hand)
-	s.at += len(s.hand)
+	some := s.room[:min(s.n-s.at, len(s.room))]
+	s.rows.Events(s.at, some)
+	s.at += len(some)
+	s.hand = s.choose(some)
 	return nil
 }
 
