@@ -220,14 +220,12 @@ func (s *ends) follows(now, offset, size, horizon int64) int64 {
 		s.used, s.next = 0, 0
 	}
 	s.time = now
-	match := uint(0)
-	for i, end := range &s.at {
-		match |= uint(one(end == offset)) << uint(i)
-	}
-	match &= 1<<s.used - 1
+	match := one(s.at[0] == offset) | one(s.at[1] == offset)<<1 | one(s.at[2] == offset)<<2 | one(s.at[3] == offset)<<3 |
+		one(s.at[4] == offset)<<4 | one(s.at[5] == offset)<<5 | one(s.at[6] == offset)<<6 | one(s.at[7] == offset)<<7
+	match &= 1<<(s.used&15) - 1
 	seen := one(match != 0)
 	// Its place is the first of the ends that match, else the next one's.
-	at := bits.TrailingZeros(match | uint(1-seen)<<s.next)
+	at := bits.TrailingZeros64(uint64(match | (1-seen)<<(s.next&7)))
 	s.at[at%len(s.at)] = offset + size
 	s.next = (s.next + 1 - uint(seen)) % uint(len(s.at))
 	s.used = min(s.used+1-uint(seen), uint(len(s.at)))

@@ -22,6 +22,8 @@ type Fold struct {
 	key        Key
 	o          Options
 	lookAhead  int64
+	aheadTicks int64 // of it, and what is left
+	aheadRest  int64
 	emitTick   func(*Tick)
 	emitWindow func(*Window)
 	kind       ingest.LatencyKind
@@ -39,6 +41,8 @@ type Fold struct {
 	atStart int64
 	atEnd   int64
 	current *account // of the window of the last event
+
+	windowEnd int64 // of that
 
 	accounts []*account // of the windows that are not closed, in their order
 	spare    []*account
@@ -80,6 +84,7 @@ func NewFold(key Key, o Options, lookAheadNS int64, emitTick func(*Tick), emitWi
 		last: math.MinInt64, newest: math.MinInt64, at: math.MinInt64,
 		table: newRereads(&o), calc: newCalculator(&o),
 	}
+	f.aheadTicks, f.aheadRest = f.lookAhead/o.TickNS, f.lookAhead%o.TickNS
 	f.rows = make([]Tick, 0, o.WindowNS/o.TickNS)
 	return f
 }
@@ -162,25 +167,33 @@ func (f *Fold) Add(e *ingest.Event) {
 // turn makes the tick of a time the current one: it closes what can be
 // closed, and opens the tick and its window.
 func (f *Fold) turn(at int64) {
-	window := floorDiv(at, f.o.WindowNS)
-	if f.current != nil && f.current.window != window {
-		f.settle()
+	if at < f.last {
+		panic("features: events out of order of completion")
+	}
+	number := floorDiv(at, f.o.TickNS)
+	closed := number - f.aheadTicks // the tick of at - lookAhead
+	if at-number*f.o.TickNS < f.aheadRest {
+		closed--
 	}
 	if !f.begun {
 		f.begun = true
-		f.next = floorDiv(at-f.lookAhead, f.o.TickNS)
+		f.next = closed
 		if len(f.early) > 0 {
 			f.next = min(f.next, floorDiv(f.early[0], f.o.TickNS))
 		}
-	} else if at < f.last {
-		panic("features: events out of order of completion")
 	}
-	f.closeUntil(floorDiv(at-f.lookAhead, f.o.TickNS))
-	f.at = floorDiv(at, f.o.TickNS)
-	f.atStart = f.at * f.o.TickNS
+	if f.current != nil && at >= f.windowEnd {
+		f.settle()
+		f.current = nil
+	}
+	f.closeUntil(closed)
+	f.at = number
+	f.atStart = number * f.o.TickNS
 	f.atEnd = f.atStart + f.o.TickNS
-	f.reserve(f.at)
-	if f.current == nil || f.current.window != window {
+	f.reserve(number)
+	if f.current == nil {
+		window := floorDiv(at, f.o.WindowNS)
+		f.windowEnd = (window + 1) * f.o.WindowNS
 		f.current = f.account(window)
 	}
 }
@@ -265,11 +278,12 @@ func (f *Fold) closeTick(number, length int64) {
 		f.window = floorDiv(number, f.o.WindowNS/f.o.TickNS)
 		f.line.enter(start)
 	}
-	f.rows = append(f.rows, Tick{})
-	row := &f.rows[len(f.rows)-1]
 	if s != nil {
-		*row = s.tick
+		f.rows = append(f.rows, s.tick)
+	} else {
+		f.rows = append(f.rows, Tick{})
 	}
+	row := &f.rows[len(f.rows)-1]
 	row.StartNS = start
 	if s != nil && len(s.starts)+len(s.ends) > 0 {
 		if s.unsorted {

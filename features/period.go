@@ -42,24 +42,25 @@ func (c *calculator) spacing(p *part) float64 {
 		return math.NaN()
 	}
 	c.arrived.fill(&p.line.spacing)
-	sums := room(&c.x, len(c.arrived.mids))
-	for i, mid := range c.arrived.mids {
-		sums[i] = float64(c.arrived.counts[i]) * mid
+	rows := c.arrived.rows
+	sums := room(&c.x, len(rows))
+	for i, r := range rows {
+		sums[i] = float64(r.n) * r.mid
 	}
 	total, within, count := 0.0, 0.0, int64(0)
 	best, bestCount := 0.0, int64(0)
-	buckets, out := c.arrived.buckets, 0 // the first that has not left
-	for i, b := range buckets {
-		for ; buckets[out]+gapBuckets < b; out++ {
+	out := 0 // the first that has not left
+	for i, r := range rows {
+		for ; rows[out].bucket+gapBuckets < r.bucket; out++ {
 			within -= sums[out]
-			count -= int64(c.arrived.counts[out])
+			count -= int64(rows[out].n)
 		}
 		total += sums[i]
 		within += sums[i]
-		count += int64(c.arrived.counts[i])
-		if buckets[out]+gapBuckets == b {
+		count += int64(r.n)
+		if rows[out].bucket+gapBuckets == r.bucket {
 			within -= sums[out]
-			count -= int64(c.arrived.counts[out])
+			count -= int64(rows[out].n)
 			out++
 		}
 		if within > best {

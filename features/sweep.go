@@ -95,6 +95,7 @@ func (s *sweep) run(t *Tick, starts, ends []int64, length int64) {
 		i, j     int
 	)
 	t.Arrivals += int64(len(starts))
+	s.arrive(t.StartNS, starts)
 	for i < len(starts) || j < len(ends) {
 		if j < len(ends) && (i == len(starts) || ends[j] <= starts[i]<<1) {
 			now := ends[j] >> 1
@@ -121,7 +122,6 @@ func (s *sweep) run(t *Tick, starts, ends []int64, length int64) {
 		at = now
 		depth++
 		peak = max(peak, depth)
-		s.arrive(t.StartNS + now)
 	}
 	if depth > 0 {
 		inFlight += depth * (length - at)
@@ -152,15 +152,19 @@ func (s *sweep) completion(now, depth int64) {
 	s.since = now
 }
 
-func (s *sweep) arrive(now int64) {
-	if s.arrived {
-		gap := now - s.arrival
-		s.spacing.add(gap)
-		if gap > groupGapNS {
-			s.endGroup()
+// arrive takes the arrivals of a tick, since its start.
+func (s *sweep) arrive(tick int64, starts []int64) {
+	for _, start := range starts {
+		now := tick + start
+		if s.arrived {
+			gap := now - s.arrival
+			s.spacing.add(gap)
+			if gap > groupGapNS {
+				s.endGroup()
+			}
 		}
+		s.group++
+		s.arrived = true
+		s.arrival = now
 	}
-	s.group++
-	s.arrived = true
-	s.arrival = now
 }

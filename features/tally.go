@@ -8,15 +8,20 @@ import (
 // tally is the buckets in use of one or more histograms, ascending, laid out
 // for several questions; it keeps its memory between calls of fill.
 type tally struct {
-	n       int64
-	buckets []int32
-	counts  []uint32
-	mids    []float64 // the means of the buckets
+	n    int64
+	rows []tallyRow
+}
+
+type tallyRow struct {
+	mid    float64 // the mean of the bucket
+	bucket int32
+	n      uint32
 }
 
 // fill makes it the sum of histograms.
 func (c *tally) fill(first *histogram, more ...*histogram) {
-	c.n, c.buckets, c.counts, c.mids = first.n, c.buckets[:0], c.counts[:0], c.mids[:0]
+	rows := c.rows[:0]
+	c.n = first.n
 	for _, h := range more {
 		c.n += h.n
 	}
@@ -30,9 +35,10 @@ func (c *tally) fill(first *histogram, more ...*histogram) {
 			for _, h := range more {
 				n += h.buckets[b]
 			}
-			c.buckets, c.counts, c.mids = append(c.buckets, int32(b)), append(c.counts, n), append(c.mids, bucketMid(b))
+			rows = append(rows, tallyRow{bucketMid(b), int32(b), n})
 		}
 	}
+	c.rows = rows
 }
 
 // quantile is that of the histogram.
@@ -42,20 +48,21 @@ func (c *tally) quantile(q float64) float64 {
 	}
 	rank := q * float64(c.n-1)
 	whole, before := int64(rank), int64(0)
-	for i, n := range c.counts {
-		if whole < before+int64(n) {
-			return within(int(c.buckets[i]), n, rank-float64(before))
+	for i := range c.rows {
+		r := &c.rows[i]
+		if whole < before+int64(r.n) {
+			return within(int(r.bucket), r.n, rank-float64(before))
 		}
-		before += int64(n)
+		before += int64(r.n)
 	}
-	return c.mids[len(c.mids)-1]
+	return c.rows[len(c.rows)-1].mid
 }
 
 // beyond counts the values above limit, and sums them, to the precision of a bucket.
 func (c *tally) beyond(limit float64) (n int64, sum float64) {
-	for i := len(c.mids) - 1; i >= 0 && c.mids[i] > limit; i-- {
-		n += int64(c.counts[i])
-		sum += c.mids[i] * float64(c.counts[i])
+	for i := len(c.rows) - 1; i >= 0 && c.rows[i].mid > limit; i-- {
+		n += int64(c.rows[i].n)
+		sum += c.rows[i].mid * float64(c.rows[i].n)
 	}
 	return n, sum
 }
@@ -76,13 +83,13 @@ func (c *tally) moments(mean, meanSquare float64) (cv, kurtosis float64) {
 		return 0, 0
 	}
 	n, middle := float64(c.n), 0.0
-	for i, k := range c.counts {
-		middle += float64(k) * c.mids[i]
+	for _, r := range c.rows {
+		middle += float64(r.n) * r.mid
 	}
 	middle /= n
 	var m2, m4 float64
-	for i, k := range c.counts {
-		w, d := float64(k), c.mids[i]-middle
+	for _, r := range c.rows {
+		w, d := float64(r.n), r.mid-middle
 		d *= d
 		m2 += w * d
 		m4 += w * d * d
