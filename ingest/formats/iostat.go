@@ -52,11 +52,6 @@ func sniffIostat(head []byte, _ string) int {
 // maxIOTokens bounds the fields of a line; no iostat prints half as many.
 const maxIOTokens = 64
 
-// isBanner tells "Linux RELEASE (HOST) DATE _ARCH_ (N CPU)".
-func isBanner(line []byte) bool {
-	return bytes.HasPrefix(line, []byte("Linux ")) && bytes.IndexByte(line, '(') > 0 && bytes.IndexByte(line, ')') > 0
-}
-
 // ioHeader reads a table's header: its columns without the device's, appended to
 // dst, how many of them are known, and whether the device's name comes last.
 // known is 0 if the line is no header.
@@ -83,33 +78,6 @@ func ioHeader(tok [][]byte, dst []ioColumn) (cols []ioColumn, known int, last bo
 		dst = append(dst, c)
 	}
 	return dst, known, last
-}
-
-// plainLine takes the line end, colours and a mail's quote marks off a line. esc
-// is a buffer for lines with colours.
-func plainLine(line []byte, esc *[]byte) []byte {
-	for n := len(line); n > 0 && (line[n-1] == '\r' || line[n-1] == '\n'); n-- {
-		line = line[:n-1]
-	}
-	if bytes.IndexByte(line, 0x1b) >= 0 {
-		b := (*esc)[:0]
-		for i := 0; i < len(line); i++ {
-			if line[i] != 0x1b {
-				b = append(b, line[i])
-				continue
-			}
-			for i++; i < len(line) && !isLetter(line[i]); i++ {
-			}
-		}
-		*esc, line = b, b
-	}
-	for len(line) > 0 && line[0] == '>' {
-		line = line[1:]
-		if len(line) > 0 && line[0] == ' ' {
-			line = line[1:]
-		}
-	}
-	return line
 }
 
 // iostatText decodes the text line by line.
@@ -313,24 +281,6 @@ func (d *iostatText) deviceLine(line []byte, tok [][]byte, indent int, text []by
 		d.misfit(numbers, len(tok), text, out)
 	}
 }
-
-// decimals says that one of the fields is a number with decimals, as no part of
-// a device's name is.
-func decimals(tok [][]byte) bool {
-	for _, t := range tok {
-		_, at := scanDigits(t, 0)
-		if at == 0 || at+1 >= len(t) || t[at] != '.' && t[at] != ',' {
-			continue
-		}
-		if _, end := scanDigits(t, at+1); end == len(t) {
-			return true
-		}
-	}
-	return false
-}
-
-// offsetOf is where part, a piece of line, begins.
-func offsetOf(line, part []byte) int { return cap(line) - cap(part) }
 
 // misfit gives a fate to a line in a table that is no row: a torn one has numbers
 // but for a name, what other tools and people write between rows has not.
