@@ -172,14 +172,10 @@ func (c *cutting) Write(p []byte) (int, error) {
 func (p *proxy) listen(t *testing.T, server string) string {
 	t.Helper()
 	p.counts = map[string]int64{}
-	p.to = httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: server})
-	direct := p.to.Director
-	p.to.Director = func(r *http.Request) {
-		host := r.Host // it is signed
-		direct(r)
-		r.Host = host
-	}
-	p.to.ErrorLog = nil
+	p.to = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(&url.URL{Scheme: "http", Host: server})
+		r.Out.Host = r.In.Host // it is signed
+	}}
 	p.to.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { reset(w) }
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
