@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/iopathy/iopathy/cluster"
@@ -212,7 +213,9 @@ func (f *facts) trend(nights []Night) (template.HTML, []legendView) {
 	}
 	slices.Sort(rest)
 	order = append(order, rest...)
-	svg := fmt.Sprintf(`<svg class="incident" viewBox="0 0 %d %d" role="img" aria-label="Sick device-hours a night, stacked by pathology; the table below holds them">`, wide, high+4)
+	const below = 18 // of the axis, for its words
+	var svg strings.Builder
+	fmt.Fprintf(&svg, `<svg class="incident" viewBox="0 0 %d %d" role="img" aria-label="Sick device-hours a night, stacked by pathology; the table below holds them">`, wide, high+below)
 	step := float64(wide) / float64(len(nights))
 	for i := range nights {
 		y := float64(high)
@@ -222,17 +225,19 @@ func (f *facts) trend(nights []Night) (template.HTML, []legendView) {
 				h = nights[i].SickSeconds[p] / worst * (high - 6)
 			}
 			if h > 0 {
-				svg += fmt.Sprintf(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`, float64(i)*step, y-h, math.Max(min(step-1, 40), 0.5), h, f.colour(p))
+				fmt.Fprintf(&svg, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`, float64(i)*step, y-h, math.Max(min(step-1, 40), 0.5), h, f.colour(p))
 				y -= h
 			}
 		}
 	}
-	svg += fmt.Sprintf(`<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/></svg>`, wide, high, high)
+	fmt.Fprintf(&svg, `<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/>`, wide, high, high)
+	fmt.Fprintf(&svg, `<text x="0" y="%d">%s</text><text x="%d" y="%d" text-anchor="end">%s</text>`, high+14, nights[0].Date, wide, high+14, nights[len(nights)-1].Date)
+	fmt.Fprintf(&svg, `<text x="%d" y="%d" text-anchor="middle">highest: %s h</text></svg>`, wide/2, high+14, hours(worst))
 	var legend []legendView
 	for _, p := range order {
 		legend = append(legend, legendView{Name: f.pathologyName(p), Colour: f.css(p)})
 	}
-	return template.HTML(svg), legend
+	return template.HTML(svg.String()), legend
 }
 
 // WindowDetail is one window with its raw events.
