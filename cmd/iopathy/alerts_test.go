@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -119,5 +120,22 @@ actuator:
 	shown, _ := in(t, exitFine, "config", "show", "--config", settings)
 	if strings.Contains(shown, "hidden\"") || strings.Contains(shown, "/hidden ") || strings.Contains(shown, "k3y") || !strings.Contains(shown, server.URL+"/(hidden)") || !strings.Contains(shown, "actuator.secret") {
 		t.Errorf("config show prints:\n%s", shown)
+	}
+
+	// Neither the secrets nor the address is in anything that was written.
+	read := 0
+	err = filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path == secret || path == settings {
+			return err
+		}
+		read++
+		b, err := os.ReadFile(path)
+		if s := string(b); strings.Contains(s, "k3y-of") || strings.Contains(s, "/hidden") {
+			t.Errorf("%s holds a secret", path)
+		}
+		return err
+	})
+	if err != nil || read < 20 {
+		t.Errorf("%d files were looked through: %v", read, err)
 	}
 }

@@ -61,7 +61,8 @@ func TestDrillDamage(t *testing.T) {
 	if err := os.Mkdir(logs, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	log := func(name string, seed uint64) { headed(t, filepath.Join(logs, name), name, seed, 2, 150_000) }
+	size := soak(t, "IOPATHY_SOAK_MISHAP_BYTES", 150_000)
+	log := func(name string, seed uint64) { headed(t, filepath.Join(logs, name), name, seed, 2, size) }
 	rows := []string{lake.Events, lake.Windows, lake.Ticks, lake.Labels}
 	log("a.csv", 1)
 	in(t, exitFine, "nightly", logs, "--out", out, "--quiet")
@@ -118,7 +119,8 @@ func TestDrillSettings(t *testing.T) {
 	if err := os.Mkdir(logs, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	log := func(name string, seed uint64) { headed(t, filepath.Join(logs, name), name, seed, 2, 200_000) }
+	size := soak(t, "IOPATHY_SOAK_MISHAP_BYTES", 200_000)
+	log := func(name string, seed uint64) { headed(t, filepath.Join(logs, name), name, seed, 2, size) }
 	log("a.csv", 1)
 	in(t, exitFine, "nightly", logs, "--out", out, "--quiet")
 	before := tables(t, out, lake.Windows, lake.Labels, lake.Ticks)
@@ -215,8 +217,8 @@ func TestDrillRotation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")
 	}
-	t.Setenv("IOPATHY_INGEST_CHUNK_BYTES", "250000")
-	const before = 2_500_000
+	before := soak(t, "IOPATHY_SOAK_MISHAP_BYTES", 2_500_000)
+	t.Setenv("IOPATHY_INGEST_CHUNK_BYTES", fmt.Sprint(before/10))
 	for _, how := range []string{"copytruncate", "rename"} {
 		dir := t.TempDir()
 		logs, out, calm := filepath.Join(dir, "logs"), filepath.Join(dir, "out"), filepath.Join(dir, "calm")
@@ -263,6 +265,7 @@ func TestDrillRotation(t *testing.T) {
 		if !maps.Equal(tables(t, calm, lake.Events, lake.Windows, lake.Labels), tables(t, out, lake.Events, lake.Windows, lake.Labels)) {
 			t.Errorf("%s: the lake is another than of logs that nobody turned over", how)
 		}
+		t.Logf("%s of a log of %d kB in the midst of a night: each of its rows is in the lake once", how, before/1000)
 		must(t, "verify", filepath.Join(out, "lake"), "--quiet")
 	}
 }
