@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/reduce"
 )
 
@@ -34,7 +35,7 @@ func Calibrate(points []reduce.Point, truth []string, r *Rules, prior *Model, pr
 	}
 	m := &Model{Schema: Schema, Kind: Shipped, Provenance: provenance, Reduce: points[0].Space.Shipped()}
 	m.Gates = calibrateGates(points, truth, r, o)
-	fit, err := Fit(points, r, m, o)
+	fit, err := Fit(features.List(points), r, m, o)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: calibrate: %w", err)
 	}
@@ -65,30 +66,31 @@ func Calibrate(points []reduce.Point, truth []string, r *Rules, prior *Model, pr
 func (m *Model) outcomes(points []reduce.Point, truth []string, r *Rules, o Options) (sick, well []outcome) {
 	rng := rand.New(rand.NewPCG(o.Seed, 0xCa11b7a7e))
 	j := newJudge(r, m, o)
-	noisy := make([]reduce.Point, 1)
-	for _, i := range sortedByKey(points) {
+	near := assigner{m: m}
+	order := sortedByKey(features.List(points))
+	for k := range points {
+		i := nth(order, k)
 		if truth[i] == "" || points[i].Window.Idle {
 			continue
 		}
 		for range copies {
-			noisy[0] = points[i]
-			for f := range noisy[0].Z {
-				noisy[0].Z[f] += noise * rng.NormFloat64()
+			noisy := points[i]
+			for f := range noisy.Z {
+				noisy.Z[f] += noise * rng.NormFloat64()
 			}
-			noisy[0].Y = make([]float64, len(points[i].Y))
-			points[i].Space.Rotate(&noisy[0].Z, noisy[0].Y)
-			looks := j.looks(noisy)
-			said := m.first(looks, m.assign(noisy, looks), r, o)
-			switch s := said[0]; s.verdict {
+			noisy.Y = make([]float64, len(points[i].Y))
+			points[i].Space.Rotate(&noisy.Z, noisy.Y)
+			l := j.look(&noisy)
+			switch s := m.first(&l, near.class(&noisy, &l), r, o); s.verdict {
 			case Sick:
 				right := s.entry >= 0 && r.entries[s.entry].Slug == truth[i]
-				at := looks[0].lean
+				at := l.lean
 				if s.entry >= 0 {
 					at = s.entry
 				}
-				sick = append(sick, outcome{margin(looks[0].score, at), right})
+				sick = append(sick, outcome{margin(l.score, at), right})
 			case Healthy:
-				well = append(well, outcome{1 - min(looks[0].severity, 1), truth[i] == string(Healthy)})
+				well = append(well, outcome{1 - min(l.severity, 1), truth[i] == string(Healthy)})
 			}
 		}
 	}

@@ -175,7 +175,7 @@ func TestPathologiesAreRecovered(t *testing.T) {
 		if devices == 2 && len(res.Classes) != 8 {
 			t.Errorf("%d classes, want 8", len(res.Classes))
 		}
-		for i, d := range res.Diagnoses {
+		for i, d := range res.Diagnoses.Slice() {
 			want := ""
 			if at := slices.IndexFunc(r.Slugs(), func(s string) bool { return strings.HasPrefix(d.Device, s) }); at >= 0 && ws[i].StartNS >= 100e9 {
 				want = r.Slugs()[at]
@@ -315,14 +315,14 @@ func TestWhatIsImpossibleIsNotSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		model, err := Fit(points, r, nil, o)
+		model, err := Fit(features.List(points), r, nil, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		alone := o
 		alone.Alone = true
-		if got := model.Label(points, r, alone).Diagnoses[at].Pathology == slug; got != want {
-			t.Errorf("%s: said %v, want %v: %+v", slug, got, want, model.Label(points, r, alone).Diagnoses[at])
+		if got := model.Label(points, r, alone).Diagnoses.At(at).Pathology == slug; got != want {
+			t.Errorf("%s: said %v, want %v: %+v", slug, got, want, model.Label(points, r, alone).Diagnoses.At(at))
 		}
 	}
 	reread := func(v float64) func(w *features.Window) {

@@ -267,7 +267,7 @@ func TestAccuracy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		macro, alarms := score(res.Diagnoses, truth)
+		macro, alarms := score(res.Diagnoses.Slice(), truth)
 		t.Logf("%-28s %-7s windows %d macroF1 %.3f falseAlarm %.3f", what, res.Model, len(ws), macro, alarms)
 		if macro < f1 || alarms > alarm {
 			t.Errorf("%s: macroF1 %.3f below %.2f or falseAlarm %.3f above %.2f", what, macro, f1, alarms, alarm)

@@ -101,12 +101,12 @@ type Cut struct {
 type Result struct {
 	Model      string // "fitted" or "shipped", and why
 	Why        string
-	Diagnoses  []Diagnosis // one a window, in the order of the windows
-	Episodes   []Episode   // worst first
-	Findings   []Finding   // of devices whose I/O nobody saw, or shows nothing of it
-	Classes    []Class     // by ID
-	Top        []Merge     // the last merges, largest first, at most 64
-	Cuts       []Cut       // k = 6..10, or 4..12 when k is left to the data
+	Diagnoses  features.Rows[Diagnosis] // one a window, in the order of the windows; none where they were given one by one
+	Episodes   []Episode                // worst first
+	Findings   []Finding                // of devices whose I/O nobody saw, or shows nothing of it
+	Classes    []Class                  // by ID
+	Top        []Merge                  // the last merges, largest first, at most 64
+	Cuts       []Cut                    // k = 6..10, or 4..12 when k is left to the data
 	Silhouette float64
 	Warnings   []string
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/iopathy/iopathy/features"
-	"github.com/iopathy/iopathy/reduce"
 )
 
 // Levels of an episode's severity.
@@ -29,27 +28,39 @@ func level(severity float64) string {
 	return ""
 }
 
-// episodes joins consecutive sick windows of one device and pathology, worst
-// first, and gives each window the causes of its episode.
-func episodes(points []reduce.Point, d []Diagnosis, said []saying, causes []int, order []int, r *Rules) []Episode {
+// cost is what a window took.
+type cost struct{ seconds, bytes float64 }
+
+func costOf(w *features.Window) cost {
+	c := cost{seconds: float64(int64(w.CoveredTicks)*w.TickNS) / 1e9}
+	c.bytes = w.Context[features.CtxBytesPerS] * c.seconds
+	return c
+}
+
+// episodes joins consecutive sick windows of one device and pathology, in time,
+// and gives each window the causes of its episode.
+func episodes(d []Diagnosis, said []saying, causes []int, costs []cost, r *Rules) []Episode {
 	var all []Episode
-	for from := 0; from < len(order); {
+	for from := 0; from < len(d); {
 		to := from + 1
-		a := &d[order[from]]
-		if a.Verdict != Sick {
+		if d[from].Verdict != Sick {
 			from++
 			continue
 		}
-		for to < len(order) && follows(&d[order[to-1]], &d[order[to]]) {
+		for to < len(d) && follows(&d[to-1], &d[to]) {
 			to++
 		}
-		all = append(all, episode(points, d, said, causes, order[from:to], r))
+		all = append(all, episode(d[from:to], said[from].entry, causes[from:to], costs[from:to], r))
 		from = to
 	}
+	return all
+}
+
+// worstFirst sorts episodes that stand by device and time.
+func worstFirst(all []Episode) {
 	slices.SortStableFunc(all, func(a, b Episode) int {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.SickSeconds, a.SickSeconds))
 	})
-	return all
 }
 
 // Costliest picks at most most episodes, those that cost most: by the time the
@@ -72,12 +83,12 @@ func follows(a, b *Diagnosis) bool {
 	return b.Verdict == Sick && a.Key == b.Key && a.EndNS == b.StartNS && a.Pathology == b.Pathology
 }
 
-func episode(points []reduce.Point, d []Diagnosis, said []saying, causes, at []int, r *Rules) Episode {
-	first, last := &d[at[0]], &d[at[len(at)-1]]
-	e := Episode{Key: first.Key, FromNS: first.StartNS, ToNS: last.EndNS, Pathology: first.Pathology, Windows: len(at)}
+func episode(d []Diagnosis, entry int, causes []int, costs []cost, r *Rules) Episode {
+	first, last := &d[0], &d[len(d)-1]
+	e := Episode{Key: first.Key, FromNS: first.StartNS, ToNS: last.EndNS, Pathology: first.Pathology, Windows: len(d)}
 	worst, confidence := first, 0.0
 	classes := map[int]int{}
-	for _, i := range at {
+	for i := range d {
 		x := &d[i]
 		if x.Severity > worst.Severity {
 			worst = x
@@ -90,21 +101,23 @@ func episode(points []reduce.Point, d []Diagnosis, said []saying, causes, at []i
 		if n := classes[x.ClassID]; n > classes[e.ClassID] || n == classes[e.ClassID] && x.ClassID < e.ClassID {
 			e.ClassID = x.ClassID
 		}
-		w := points[i].Window
-		covered := float64(int64(w.CoveredTicks)*w.TickNS) / 1e9
-		e.SickSeconds += covered
-		if b := w.Context[features.CtxBytesPerS] * covered; !math.IsNaN(b) {
+		e.SickSeconds += costs[i].seconds
+		if b := costs[i].bytes; !math.IsNaN(b) {
 			e.DelayedBytes += b
 		}
 	}
-	e.Confidence = confidence / float64(len(at))
+	e.Confidence = confidence / float64(len(d))
 	e.Evidence = worst.Evidence
 	minutes := float64(e.ToNS-e.FromNS) / 60e9
 	e.Severity = min(worst.Severity*min(2, math.Sqrt(minutes/5)), maxSeverity)
 	e.Level = level(e.Severity)
-	if entry := said[at[0]].entry; entry >= 0 {
-		e.Causes = poll(&r.entries[entry], causes, at)
-		for _, i := range at {
+	if entry >= 0 {
+		var votes ballot
+		for _, c := range causes {
+			votes.add(c)
+		}
+		e.Causes = votes.count(&r.entries[entry])
+		for i := range d {
 			d[i].Causes = e.Causes
 			if len(e.Causes) > 0 && e.Causes[0].Votes > 0 {
 				d[i].RootCause, d[i].RootCauseShare = e.Causes[0].ID, e.Causes[0].Share
@@ -114,71 +127,48 @@ func episode(points []reduce.Point, d []Diagnosis, said []saying, causes, at []i
 	return e
 }
 
-// poll counts the votes of windows for the causes of a pathology, most votes
-// first, equal ones in the order of the catalogue. A window whose facts are
-// missing abstains; one for which no cause holds votes for none. Nothing comes
-// back when all abstain.
-func poll(e *entry, causes, at []int) []Cause {
-	votes, of := make([]int, len(e.causes)), 0
-	for _, i := range at {
-		if causes[i] > -2 {
-			of++
-		}
-		if causes[i] >= 0 {
-			votes[causes[i]]++
-		}
+// What a window says of the causes of its pathology, beside the number of one.
+const (
+	heldNone  = -1 // could be told, and none holds
+	abstained = -2
+)
+
+// ballot is the votes of windows for the causes of a pathology. A window whose
+// facts are missing abstains; one for which no cause holds votes for none.
+type ballot struct {
+	votes []int // by cause
+	of    int
+}
+
+func (b *ballot) add(cause int) {
+	if cause > abstained {
+		b.of++
 	}
-	if of == 0 {
+	if cause >= 0 {
+		for len(b.votes) <= cause {
+			b.votes = append(b.votes, 0)
+		}
+		b.votes[cause]++
+	}
+}
+
+// count gives the causes with most votes first, equal ones in the order of the
+// catalogue. Nothing comes back when all abstain.
+func (b *ballot) count(e *entry) []Cause {
+	if b.of == 0 {
 		return nil
 	}
 	var all []Cause
-	for c, n := range votes {
+	for c, n := range b.votes {
 		if n == 0 {
 			continue
 		}
-		x := Cause{ID: e.Causes[c].ID, Name: e.Causes[c].Name, Votes: n, Of: of, Share: float64(n) / float64(of)}
-		x.Low, x.High = wilson(n, of)
+		x := Cause{ID: e.Causes[c].ID, Name: e.Causes[c].Name, Votes: n, Of: b.of, Share: float64(n) / float64(b.of)}
+		x.Low, x.High = wilson(n, b.of)
 		all = append(all, x)
 	}
 	slices.SortStableFunc(all, func(a, b Cause) int { return cmp.Compare(b.Votes, a.Votes) })
 	return all
-}
-
-// classes describes the model's classes by the windows that were labelled.
-func (m *Model) classes(points []reduce.Point, looks []look, said []saying, causes []int, d []Diagnosis, r *Rules) []Class {
-	out := make([]Class, len(m.Classes))
-	members := make([][]int, len(m.Classes))
-	for i := range said {
-		if said[i].verdict == Sick && said[i].class >= 0 {
-			members[said[i].class] = append(members[said[i].class], i)
-		}
-	}
-	silhouettes := m.memberSilhouettes(points, members)
-	for c := range out {
-		p := &m.Classes[c]
-		x := Class{ID: p.ID, Pathology: p.Pathology, Nearest: p.Nearest, Score: p.Score, Prototype: p.Direction, Members: len(members[c]), Silhouette: silhouettes[c]}
-		seen := map[features.Key]bool{}
-		own := 0
-		var voters []int
-		entry := r.index(p.Pathology)
-		for _, i := range members[c] {
-			seen[points[i].Window.Key] = true
-			if d[i].Pathology == p.Pathology {
-				own++
-				voters = append(voters, i)
-			}
-		}
-		x.Devices = len(seen)
-		if len(members[c]) > 0 {
-			x.Purity = float64(own) / float64(len(members[c]))
-		}
-		if entry >= 0 {
-			x.Causes = poll(&r.entries[entry], causes, voters)
-		}
-		x.Deciding = deciding(p.Direction)
-		out[c] = x
-	}
-	return out
 }
 
 // deciding lists the features that make up nine tenths of a direction, the
@@ -197,33 +187,4 @@ func deciding(v features.Vector) []int {
 		}
 	}
 	return order
-}
-
-// memberSilhouettes is the mean silhouette of each class over the labelled
-// members.
-func (m *Model) memberSilhouettes(points []reduce.Point, members [][]int) []float64 {
-	out := make([]float64, len(members))
-	g := gathering{}
-	var part []int
-	for c, list := range members {
-		for _, i := range list {
-			g.d = len(points[i].Y)
-			g.rows = append(g.rows, points[i].Y...)
-			normalise(g.rows[len(g.rows)-g.d:])
-			part = append(part, c)
-		}
-	}
-	n := make([]float64, len(members))
-	for i, s := range g.silhouettes(part) {
-		if !math.IsNaN(s) {
-			out[part[i]] += s
-			n[part[i]]++
-		}
-	}
-	for c := range out {
-		if n[c] > 0 {
-			out[c] /= n[c]
-		}
-	}
-	return out
 }

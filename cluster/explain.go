@@ -93,19 +93,19 @@ type Flip struct {
 // Explain tells how points[at] came to its label. d is what Label said of the
 // points; their windows may be healthy or not, so that baselines are taken
 // from the healthy ones. It is pure.
-func (m *Model) Explain(points []reduce.Point, d []Diagnosis, at int, r *Rules, o Options) Explanation {
-	p := &points[at]
+func (m *Model) Explain(points features.Rows[reduce.Point], d features.Rows[Diagnosis], at int, r *Rules, o Options) Explanation {
+	p := points.At(at)
 	var x Explanation
 	x.axes(points, d, at)
 	j := newJudge(r, m, o)
-	one := points[at : at+1]
-	l := &j.looks(one)[0]
+	one := []reduce.Point{*p}
+	l := j.look(p)
 	j.w.look(p)
 	for i := range r.entries {
 		e := &r.entries[i]
 		lean := Lean{
 			Pathology: e.Slug, Score: l.score[i], Cosine: l.score[i] - l.evidence[i], Evidence: l.evidence[i],
-			Projection: l.projection[i], Gate: j.gates[i], Severity: j.severity(l, i), Untold: j.w.untold(i),
+			Projection: l.projection[i], Gate: j.gates[i], Severity: j.severity(&l, i), Untold: j.w.untold(i),
 		}
 		if l.lean >= 0 {
 			lean.Margin = margin(l.score, i)
@@ -126,7 +126,7 @@ func (m *Model) Explain(points []reduce.Point, d []Diagnosis, at int, r *Rules, 
 	x.Classes = m.nearness(p)
 	alone := o
 	alone.Alone = true
-	x.Alone = m.Label(one, r, alone).Diagnoses[0]
+	x.Alone = *m.Label(one, r, alone).Diagnoses.At(0)
 	x.Flips = m.flips(p, j)
 	j.w.look(p)
 	note := func(n *Note, e *expression) {
@@ -134,7 +134,7 @@ func (m *Model) Explain(points []reduce.Point, d []Diagnosis, at int, r *Rules, 
 		h.ID = n.ID
 		x.Notes = append(x.Notes, h)
 	}
-	if d[at].Verdict == Sick {
+	if d.At(at).Verdict == Sick {
 		for i := range r.outsiders {
 			note(&r.outsiders[i].Note, &r.outsiders[i].expression)
 		}
@@ -147,34 +147,36 @@ func (m *Model) Explain(points []reduce.Point, d []Diagnosis, at int, r *Rules, 
 }
 
 // axes holds the window against its centre, its device and its group.
-func (x *Explanation) axes(points []reduce.Point, d []Diagnosis, at int) {
-	p := &points[at]
-	var own, group []int
-	for i := range points {
-		switch {
-		case i == at || d[i].Verdict != Healthy:
-		case points[i].Window.Key == p.Window.Key:
-			own = append(own, i)
-		case points[i].Normal.Group == p.Normal.Group:
-			group = append(group, i)
+func (x *Explanation) axes(points features.Rows[reduce.Point], d features.Rows[Diagnosis], at int) {
+	p := points.At(at)
+	var own, group [features.N][]float64 // of the healthy windows
+	for i := range points.Len() {
+		if i == at || d.At(i).Verdict != Healthy {
+			continue
+		}
+		q, of := points.At(i), &own
+		if q.Window.Key != p.Window.Key {
+			if of = &group; q.Normal.Group != p.Normal.Group {
+				continue
+			}
+		}
+		for f := range of {
+			if q.Window.Missing.Has(f) {
+				of[f] = append(of[f], q.Vector[f])
+			}
 		}
 	}
 	for f := range x.Axes {
 		x.Axes[f] = Axis{
 			Feature: features.Features[f].Name, Missing: !p.Window.Missing.Has(f),
 			Value: p.Vector[f], Centre: p.Space.Centre[f], Scale: p.Space.Scale[f], Z: p.Z[f],
-			Own: median(points, own, f), Group: median(points, group, f),
+			Own: median(own[f]), Group: median(group[f]),
 		}
 	}
 }
 
-func median(points []reduce.Point, of []int, f int) Median {
-	var v []float64
-	for _, i := range of {
-		if points[i].Window.Missing.Has(f) {
-			v = append(v, points[i].Vector[f])
-		}
-	}
+// median is that of values, which it sorts.
+func median(v []float64) Median {
 	n := len(v)
 	if n == 0 {
 		return Median{}
@@ -304,9 +306,8 @@ func (m *Model) flip(p *reduce.Point, j *judge, f int, sign, far float64, now st
 // word is what is said of a window by itself: healthy or a pathology. It is
 // not ok for a window that can't be judged.
 func (m *Model) word(p *reduce.Point, j *judge) (string, bool) {
-	one := []reduce.Point{*p}
-	looks := j.looks(one)
-	s := m.first(looks, m.assign(one, looks), j.r, j.o)[0]
+	l, near := j.look(p), assigner{m: m}
+	s := m.first(&l, near.class(p, &l), j.r, j.o)
 	switch {
 	case s.verdict == Healthy:
 		return string(Healthy), true

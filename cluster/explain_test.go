@@ -21,8 +21,8 @@ func TestExplanationIsTheDiagnosis(t *testing.T) {
 		if points[at].Window.StartNS != 150e9 || at%3 == 1 {
 			continue
 		}
-		d := &res.Diagnoses[at]
-		x := m.Explain(points, res.Diagnoses, at, r, o)
+		d := res.Diagnoses.At(at)
+		x := m.Explain(features.List(points), res.Diagnoses, at, r, o)
 		if x.Alone.Verdict != d.Verdict || x.Alone.Pathology != d.Pathology || x.Alone.ClassID != d.ClassID {
 			t.Errorf("%s: by itself %s %q, among its like %s %q", d.Device, x.Alone.Verdict, x.Alone.Pathology, d.Verdict, d.Pathology)
 		}
@@ -82,7 +82,7 @@ func TestFlipsFlip(t *testing.T) {
 		if points[at].Window.StartNS != 150e9 {
 			continue
 		}
-		x := m.Explain(points, res.Diagnoses, at, r, o)
+		x := m.Explain(features.List(points), res.Diagnoses, at, r, o)
 		now, _ := m.word(&points[at], j)
 		last := 0.0
 		for _, flip := range x.Flips {
@@ -130,7 +130,7 @@ func TestExplainIdle(t *testing.T) {
 	points := placed(t, ws, nil, r)
 	m := &Model{Kind: Shipped, Classes: []Prototype{{ID: 1, Pathology: "cache-thrash", Direction: features.Vector{features.RereadShare: 1}}}}
 	res := m.Label(points, r, o)
-	x := m.Explain(points, res.Diagnoses, 1, r, o)
+	x := m.Explain(features.List(points), res.Diagnoses, 1, r, o)
 	if x.Alone.Verdict != Idle || len(x.Flips) != 0 || len(x.Classes) != 0 {
 		t.Errorf("of an idle window: %+v", x)
 	}

@@ -16,12 +16,19 @@ const topMerges = 64
 // Fit finds the classes of the sick points: gate, linkage, cut, names. prior
 // gives gates and reliability; nil falls back to constants. Labels play no
 // part. The result doesn't depend on the order of the points.
-func Fit(points []reduce.Point, r *Rules, prior *Model, o Options) (*Model, error) {
+func Fit(points features.Rows[reduce.Point], r *Rules, prior *Model, o Options) (*Model, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	looks := newJudge(r, prior, o).looks(points)
-	sick := sickPoints(points, looks)
+	sick, _ := sickPoints(points, newJudge(r, prior, o))
+	return fitSick(points, sick, r, prior, o)
+}
+
+// fitSick is Fit of the points that are known to be sick.
+func fitSick(points features.Rows[reduce.Point], sick []int32, r *Rules, prior *Model, o Options) (*Model, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
 	if len(sick) == 0 {
 		return nil, fmt.Errorf("cluster: no window is sick: there are no classes to find")
 	}
@@ -29,7 +36,7 @@ func Fit(points []reduce.Point, r *Rules, prior *Model, o Options) (*Model, erro
 	if prior != nil {
 		m.Sick, m.Well = prior.Sick, prior.Well
 	}
-	m.Reduce = points[sick[0]].Space
+	m.Reduce = points.At(int(sick[0])).Space
 	g := gather(points, sick, o)
 	m.top = g.top()
 	k, cuts := g.count(o)
@@ -40,7 +47,7 @@ func Fit(points []reduce.Point, r *Rules, prior *Model, o Options) (*Model, erro
 		m.Provenance += fmt.Sprintf(", %d classes asked for by stability and silhouette of %d to %d", k, autoLeast, autoMost)
 	}
 	m.silhouette = g.silhouette(part)
-	m.Classes = name(points, looks, sick, part, r, o)
+	m.Classes = name(points, sick, part, newJudge(r, prior, o))
 	return m, nil
 }
 
@@ -53,16 +60,26 @@ func (m *Model) listGates(r *Rules) []Gate {
 	return g
 }
 
-// sickPoints lists the sick points by key: host, device, start.
-func sickPoints(points []reduce.Point, looks []look) []int {
-	var sick []int
-	for i := range looks {
-		if looks[i].verdict == Sick {
-			sick = append(sick, i)
+// sickPoints lists the sick points by key: host, device, start. It also gives
+// the number of devices.
+func sickPoints(points features.Rows[reduce.Point], j *judge) (sick []int32, devices int) {
+	seen, last := map[features.Key]bool{}, features.Key{}
+	l := j.blank()
+	for i := range points.Len() {
+		p := points.At(i)
+		if i == 0 || p.Window.Key != last {
+			last = p.Window.Key
+			seen[last] = true
+		}
+		if j.one(p, &l); l.verdict == Sick {
+			sick = append(sick, int32(i))
 		}
 	}
-	slices.SortStableFunc(sick, func(a, b int) int { return byKey(points[a].Window, points[b].Window) })
-	return sick
+	less := func(a, b int32) int { return byKey(points.At(int(a)).Window, points.At(int(b)).Window) }
+	if !slices.IsSortedFunc(sick, less) {
+		slices.SortStableFunc(sick, less)
+	}
+	return sick, len(seen)
 }
 
 func byKey(a, b *features.Window) int {
@@ -80,11 +97,11 @@ type gathering struct {
 	weight []float64 // points of each representative
 }
 
-func gather(points []reduce.Point, sick []int, o Options) *gathering {
-	g := &gathering{n: len(sick), d: len(points[sick[0]].Y)}
+func gather(points features.Rows[reduce.Point], sick []int32, o Options) *gathering {
+	g := &gathering{n: len(sick), d: len(points.At(int(sick[0])).Y)}
 	g.rows = make([]float64, 0, g.n*g.d)
 	for _, i := range sick {
-		g.rows = append(g.rows, points[i].Y...)
+		g.rows = append(g.rows, points.At(int(i)).Y...)
 		normalise(g.rows[len(g.rows)-g.d:])
 	}
 	g.link(o)
@@ -268,7 +285,8 @@ func (g *gathering) top() []Merge {
 // name makes the classes of a partition and gives them names: the cosine of
 // the prototype with each signature plus the mean weight of the members'
 // evidence.
-func name(points []reduce.Point, looks []look, sick, part []int, r *Rules, o Options) []Prototype {
+func name(points features.Rows[reduce.Point], sick []int32, part []int, j *judge) []Prototype {
+	r, l := j.r, j.blank()
 	k := 0
 	for _, c := range part {
 		k = max(k, c+1)
@@ -282,13 +300,15 @@ func name(points []reduce.Point, looks []look, sick, part []int, r *Rules, o Opt
 		}
 		p := &classes[c]
 		p.Members++
-		z := points[i].Z
-		n := norm(&z)
+		point := points.At(int(i))
+		j.one(point, &l)
+		z := &point.Z
+		n := norm(z)
 		for f := range z {
 			p.Direction[f] += z[f] / n
 		}
 		for e := range r.entries {
-			evidence[c*len(r.entries)+e] += looks[i].evidence[e]
+			evidence[c*len(r.entries)+e] += l.evidence[e]
 		}
 	}
 	for c := range classes {
@@ -311,7 +331,7 @@ func name(points []reduce.Point, looks []look, sick, part []int, r *Rules, o Opt
 		}
 		p.Nearest, p.Score = r.entries[best].Slug, score
 		p.Pathology = Unrecognised
-		if score >= o.MinScore {
+		if score >= j.o.MinScore {
 			p.Pathology = p.Nearest
 		}
 	}

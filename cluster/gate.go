@@ -30,7 +30,6 @@ type judge struct {
 	axes  [][]float64 // signatures in the reduced space, unit length
 	space *reduce.Model
 	w     *Witness
-	back  []float64
 }
 
 func newJudge(r *Rules, m *Model, o Options) *judge {
@@ -55,14 +54,19 @@ func (j *judge) enter(space *reduce.Model) {
 // looks judges every point.
 func (j *judge) looks(points []reduce.Point) []look {
 	out := make([]look, len(points))
-	n := len(j.r.entries)
-	j.back = make([]float64, 3*n*len(points))
 	for i := range points {
-		b := j.back[3*n*i : 3*n*(i+1)]
-		out[i] = look{score: b[:n:n], projection: b[n : 2*n : 2*n], evidence: b[2*n:]}
-		j.one(&points[i], &out[i])
+		out[i] = j.look(&points[i])
 	}
 	return out
+}
+
+// look judges a point.
+func (j *judge) look(p *reduce.Point) look {
+	n := len(j.r.entries)
+	b := make([]float64, 2*n)
+	l := look{score: make([]float64, n), projection: b[:n:n], evidence: b[n:]} // the score outlives the others
+	j.one(p, &l)
+	return l
 }
 
 func (j *judge) one(p *reduce.Point, l *look) {
@@ -103,13 +107,21 @@ func (j *judge) severity(l *look, entry int) float64 {
 
 // healthyMask tells, point by point, what the gate lets pass: the mask for the
 // second pass of reduce. Idle windows and artefacts don't pass.
-func healthyMask(points []reduce.Point, r *Rules, m *Model, o Options) []bool {
-	looks := newJudge(r, m, o).looks(points)
-	mask := make([]bool, len(points))
-	for i := range looks {
-		mask[i] = looks[i].verdict == Healthy
+func healthyMask(points features.Rows[reduce.Point], r *Rules, m *Model, o Options) []bool {
+	j := newJudge(r, m, o)
+	mask := make([]bool, points.Len())
+	l := j.blank()
+	for i := range mask {
+		j.one(points.At(i), &l)
+		mask[i] = l.verdict == Healthy
 	}
 	return mask
+}
+
+// blank is a look to be filled again and again.
+func (j *judge) blank() look {
+	n := len(j.r.entries)
+	return look{score: make([]float64, n), projection: make([]float64, n), evidence: make([]float64, n)}
 }
 
 // normalise scales to unit length and leaves zero vectors alone.
@@ -123,22 +135,28 @@ func normalise(y []float64) {
 	}
 }
 
-// Place measures windows and places them among their peers in two passes:
-// normals from all windows, the gate, normals again from what passed. prior
-// may be nil. The windows have one latency kind, tick and length.
+// Place measures windows and places them among their peers by the space that
+// Space finds for them.
 func Place(ws []features.Window, inv reduce.Inventory, r *Rules, prior *Model, ro reduce.Options, o Options) ([]reduce.Point, *reduce.Model, error) {
+	space, err := Space(features.List(ws), inv, r, prior, ro, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return space.Project(ws, inv), space, nil
+}
+
+// Space finds the normals and components of windows in two passes: normals from
+// all windows, the gate, normals again from what passed. prior may be nil. The
+// windows have one latency kind, tick and length. It reads them some seven times, and
+// keeps 41 bytes of each, and 33 where they are many.
+func Space(ws features.Rows[features.Window], inv reduce.Inventory, r *Rules, prior *Model, ro reduce.Options, o Options) (*reduce.Model, error) {
 	var before *reduce.Model
 	if prior != nil {
 		before = prior.Reduce
 	}
 	first, err := reduce.Fit(ws, inv, before, ro)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	healthy := healthyMask(first.Project(ws, inv), r, prior, o)
-	second, err := reduce.Refit(ws, inv, before, healthy, ro)
-	if err != nil {
-		return nil, nil, err
-	}
-	return second.Project(ws, inv), second, nil
+	return reduce.Refit(ws, inv, before, healthyMask(first.Points(ws, inv), r, prior, o), ro)
 }

@@ -62,7 +62,7 @@ func TestHeldOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, truth = append(all, res.Diagnoses...), append(truth, unseen.truth...)
+		all, truth = append(all, res.Diagnoses.Slice()...), append(truth, unseen.truth...)
 	}
 	tell := func(what string) {
 		t.Helper()

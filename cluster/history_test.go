@@ -56,7 +56,7 @@ func remembered(t *testing.T, rec recording, as func(features.Key) features.Key,
 			if err != nil {
 				t.Fatal(err)
 			}
-			points, said = append(points, some...), append(said, res.Diagnoses...)
+			points, said = append(points, some...), append(said, res.Diagnoses.Slice()...)
 		}
 		return points, said
 	}

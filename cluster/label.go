@@ -1,76 +1,59 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/muesli/clusters"
 
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/reduce"
 )
 
-// Diagnose labels points by classes of their own when there are enough sick
-// windows and devices, else by the shipped ones; the result says which and
-// why. The model that labelled comes back for the lake. force is Shipped,
-// Fitted or empty.
+// Diagnose labels points by the model that Choose gives, which comes back for
+// the lake; the result says which and why.
 func Diagnose(points []reduce.Point, r *Rules, shipped *Model, force string, o Options) (Result, *Model, error) {
-	why := ""
-	if force != Shipped {
-		looks := newJudge(r, shipped, o).looks(points)
-		sick := sickPoints(points, looks)
-		n := len(devices(points, sortedByKey(points)))
-		switch {
-		case force == Fitted:
-		case len(sick) < o.MinSick:
-			why = fmt.Sprintf("%d sick windows, fewer than %d", len(sick), o.MinSick)
-		case n < o.MinDevices:
-			why = fmt.Sprintf("%d devices, fewer than %d", n, o.MinDevices)
-		}
-		if why == "" && len(sick) > 0 {
-			m, err := Fit(points, r, shipped, o)
-			if err != nil {
-				return Result{}, nil, err
-			}
-			return m.Label(points, r, o), m, nil
-		}
-		if why == "" {
-			why = "no window is sick"
-		}
-	} else {
-		why = "asked for"
+	m, why, err := Choose(features.List(points), r, shipped, force, o)
+	if err != nil {
+		return Result{}, nil, err
 	}
-	res := shipped.Label(points, r, o)
-	res.Why = why
-	return res, shipped, nil
+	res := m.Label(points, r, o)
+	res.Why = cmp.Or(why, res.Why)
+	return res, m, nil
+}
+
+// Choose gives the model to label points by: classes of their own when there are
+// enough sick windows and devices, else the shipped ones, and why these. force is
+// Shipped, Fitted or empty.
+func Choose(points features.Rows[reduce.Point], r *Rules, shipped *Model, force string, o Options) (m *Model, why string, err error) {
+	if force == Shipped {
+		return shipped, "asked for", nil
+	}
+	sick, devices := sickPoints(points, newJudge(r, shipped, o))
+	switch {
+	case force == Fitted:
+	case len(sick) < o.MinSick:
+		why = fmt.Sprintf("%d sick windows, fewer than %d", len(sick), o.MinSick)
+	case devices < o.MinDevices:
+		why = fmt.Sprintf("%d devices, fewer than %d", devices, o.MinDevices)
+	}
+	switch {
+	case why != "":
+		return shipped, why, nil
+	case len(sick) == 0:
+		return shipped, "no window is sick", nil
+	}
+	m, err = fitSick(points, sick, r, shipped, o)
+	return m, "", err
 }
 
 // Label diagnoses every point. It is pure.
 func (m *Model) Label(points []reduce.Point, r *Rules, o Options) Result {
-	j := newJudge(r, m, o)
-	looks := j.looks(points)
-	res := Result{Model: m.Kind, Why: m.Provenance, Top: m.top, Cuts: m.cuts, Silhouette: m.silhouette}
-	class := m.assign(points, looks)
-	said := m.first(looks, class, r, o)
-	order := sortedByKey(points)
-	if !o.Alone {
-		for _, run := range devices(points, order) {
-			hear(points, looks, said, run, j)
-		}
-	}
-	res.Diagnoses = make([]Diagnosis, len(points))
-	causes := make([]int, len(points)) // cause voted for: index, -1 none held, -2 abstained
-	for i := range points {
-		if s := &said[i]; s.entry >= 0 && len(r.entries[s.entry].known) > 0 {
-			if j.w.look(&points[i]); j.w.guesses(s.entry) {
-				s.entry = -1
-			}
-		}
-		res.Diagnoses[i] = m.diagnosis(&points[i], &looks[i], &said[i], j, &causes[i])
-	}
-	res.Episodes = episodes(points, res.Diagnoses, said, causes, order, r)
-	r.outside(points, res.Diagnoses, res.Episodes, j.w)
-	res.Classes = m.classes(points, looks, said, causes, res.Diagnoses, r)
-	res.Warnings = slices.Concat(warnings(points, res.Diagnoses), brief(points, res.Diagnoses), samePace(points, res.Diagnoses), r.notes(points, res.Diagnoses, j.w))
+	all := make([]Diagnosis, len(points))
+	res := m.LabelRows(features.List(points), r, o, func(i int, d *Diagnosis) { all[i] = *d })
+	res.Diagnoses = features.List(all)
 	return res
 }
 
@@ -81,26 +64,26 @@ type saying struct {
 	class   int // index into the model's classes; -1 none
 }
 
-// assign gives each window with a direction its nearest class, by
+// assigner finds the nearest class of a window with a direction, by
 // muesli/clusters' Nearest over the reduced space.
-func (m *Model) assign(points []reduce.Point, looks []look) []int {
-	out := make([]int, len(points))
-	var space *reduce.Model
-	c := centres(nil)
-	for i := range points {
-		out[i] = -1
-		if looks[i].lean < 0 || len(m.Classes) == 0 {
-			continue
-		}
-		if points[i].Space != space {
-			space = points[i].Space
-			c = centres(m.directions(space))
-		}
-		y := slices.Clone(points[i].Y)
-		normalise(y)
-		out[i] = c.Nearest(observation(y))
+type assigner struct {
+	m     *Model
+	space *reduce.Model
+	c     clusters.Clusters
+}
+
+// class is the index of a point's class, -1 for none.
+func (a *assigner) class(p *reduce.Point, l *look) int {
+	if l.lean < 0 || len(a.m.Classes) == 0 {
+		return -1
 	}
-	return out
+	if p.Space != a.space {
+		a.space = p.Space
+		a.c = centres(a.m.directions(a.space))
+	}
+	y := slices.Clone(p.Y)
+	normalise(y)
+	return a.c.Nearest(observation(y))
 }
 
 func (m *Model) directions(space *reduce.Model) [][]float64 {
@@ -113,53 +96,54 @@ func (m *Model) directions(space *reduce.Model) [][]float64 {
 	return d
 }
 
-// first says what each window is by itself: a sick one takes its class's
+// first says what a window is by itself: a sick one takes its class's
 // pathology unless its own direction and evidence point elsewhere by a clear
 // margin.
-func (m *Model) first(looks []look, class []int, r *Rules, o Options) []saying {
-	said := make([]saying, len(looks))
-	for i := range looks {
-		l := &looks[i]
-		s := saying{verdict: l.verdict, entry: -1, class: -1}
-		if l.verdict == Sick {
-			s.class = class[i]
-			s.entry = l.lean
-			if s.class >= 0 {
-				if of := r.index(m.Classes[s.class].Pathology); of >= 0 && l.score[l.lean]-l.score[of] <= o.Override {
-					s.entry = of
-				}
-			}
-			if l.score[s.entry] < o.MinScore {
-				s.entry = -1
-			}
-		}
-		said[i] = s
+func (m *Model) first(l *look, class int, r *Rules, o Options) saying {
+	s := saying{verdict: l.verdict, entry: -1, class: -1}
+	if l.verdict != Sick {
+		return s
 	}
-	return said
+	s.class = class
+	s.entry = l.lean
+	if s.class >= 0 {
+		if of := r.index(m.Classes[s.class].Pathology); of >= 0 && l.score[l.lean]-l.score[of] <= o.Override {
+			s.entry = of
+		}
+	}
+	if l.score[s.entry] < o.MinScore {
+		s.entry = -1
+	}
+	return s
 }
 
-// sortedByKey lists the points by host, device and start.
-func sortedByKey(points []reduce.Point) []int {
-	order := make([]int, len(points))
+// sortedByKey lists the points by host, device and start; nil: they are so
+// already.
+func sortedByKey(points features.Rows[reduce.Point]) []int {
+	var last *features.Window
+	sorted := true
+	for i := 0; i < points.Len() && sorted; i++ {
+		w := points.At(i).Window
+		sorted = last == nil || byKey(last, w) <= 0
+		last = w
+	}
+	if sorted {
+		return nil
+	}
+	order := make([]int, points.Len())
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return byKey(points[a].Window, points[b].Window) })
+	slices.SortStableFunc(order, func(a, b int) int { return byKey(points.At(a).Window, points.At(b).Window) })
 	return order
 }
 
-// devices cuts an order by key into the runs of one device.
-func devices(points []reduce.Point, order []int) [][]int {
-	var runs [][]int
-	for from := 0; from < len(order); {
-		to := from + 1
-		for to < len(order) && points[order[to]].Window.Key == points[order[from]].Window.Key {
-			to++
-		}
-		runs = append(runs, order[from:to])
-		from = to
+// nth is the number of the point that stands at a place of an order by key.
+func nth(order []int, place int) int {
+	if order == nil {
+		return place
 	}
-	return runs
+	return order[place]
 }
 
 // aloneTrust is what is left of the confidence in a healthy window of a device
@@ -170,7 +154,7 @@ const aloneTrust = 0.8
 // diagnosis puts what is said of a window into words and numbers.
 func (m *Model) diagnosis(p *reduce.Point, l *look, s *saying, j *judge, cause *int) Diagnosis {
 	w := p.Window
-	*cause = -2
+	*cause = abstained
 	d := Diagnosis{
 		Key: w.Key, StartNS: w.StartNS, EndNS: w.EndNS, Verdict: s.verdict,
 		Severity: l.severity, Scores: l.score, Coverage: w.Coverage, Model: m.Kind,
@@ -253,30 +237,4 @@ func margin(score []float64, at int) float64 {
 		return score[at]
 	}
 	return score[at] - best
-}
-
-func warnings(points []reduce.Point, d []Diagnosis) []string {
-	var w []string
-	artefacts, prior := 0, 0
-	alone := map[features.Key]bool{}
-	for i := range d {
-		switch {
-		case d[i].Verdict == Artefact:
-			artefacts++
-		case d[i].Verdict != Idle && points[i].Normal.Source == "prior":
-			prior++
-		case d[i].Verdict == Healthy && points[i].Normal.Alone:
-			alone[d[i].Key] = true
-		}
-	}
-	if artefacts > 0 {
-		w = append(w, fmt.Sprintf("%d windows can't be judged: most of their I/O was not seen, or its latency is unknown", artefacts))
-	}
-	if prior > 0 {
-		w = append(w, fmt.Sprintf("%d windows were held against a general normal: nothing is known of their devices (an inventory helps)", prior))
-	}
-	if len(alone) > 0 {
-		w = append(w, fmt.Sprintf("no baseline yet for %d devices: there is no earlier night of theirs and no peer with windows, so one that is slow from beginning to end would pass for healthy; their healthy windows have a lower confidence", len(alone)))
-	}
-	return w
 }

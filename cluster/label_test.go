@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/iopathy/iopathy/features"
-	"github.com/iopathy/iopathy/reduce"
 )
 
 // The order of the windows changes nothing that is said.
@@ -24,7 +23,7 @@ func TestDiagnosisIsIndependentOfOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := map[string]Diagnosis{}
-		for _, d := range res.Diagnoses {
+		for _, d := range res.Diagnoses.Slice() {
 			all[key(&d)] = d
 		}
 		return all, res
@@ -54,8 +53,9 @@ func TestClassesAreIndependentOfNames(t *testing.T) {
 	ws, inv := fleetOf(t, r, 2)
 	points := placed(t, ws, inv, r)
 	part := func(r *Rules) []int {
-		looks := newJudge(r, nil, DefaultOptions()).looks(points)
-		return gather(points, sickPoints(points, looks), DefaultOptions()).cut(8, DefaultOptions())
+		rows := features.List(points)
+		sick, _ := sickPoints(rows, newJudge(r, nil, DefaultOptions()))
+		return gather(rows, sick, DefaultOptions()).cut(8, DefaultOptions())
 	}
 	want := part(r)
 	names := make([]Pathology, len(c.Pathologies))
@@ -127,7 +127,7 @@ func TestIdleArtefactAndZero(t *testing.T) {
 	points[2].Z, points[2].Y = features.Vector{}, make([]float64, len(points[2].Y))
 	m := &Model{Kind: Shipped}
 	for i, want := range []Verdict{Idle, Artefact, Healthy} {
-		if got := m.Label(points, r, DefaultOptions()).Diagnoses[i]; got.Verdict != want || got.Pathology != "" || math.IsNaN(got.Severity+got.Confidence) {
+		if got := m.Label(points, r, DefaultOptions()).Diagnoses.At(i); got.Verdict != want || got.Pathology != "" || math.IsNaN(got.Severity+got.Confidence) {
 			t.Errorf("window %d: %+v, want %s", i, got, want)
 		}
 	}
@@ -142,12 +142,11 @@ func heard(t *testing.T, r *Rules, o Options, windows []struct {
 	t.Helper()
 	m := &Model{Kind: Shipped}
 	j := newJudge(r, m, o)
-	points, looks, said := make([]reduce.Point, len(windows)), make([]look, len(windows)), make([]saying, len(windows))
-	var run []int
+	steps, looks, said := make([]step, len(windows)), make([]look, len(windows)), make([]saying, len(windows))
 	for i, x := range windows {
 		w := healthyWindow("d", i)
 		w.Context[features.CtxIOPS] = 100
-		points[i].Window = &w
+		steps[i] = stepOf(i, &w)
 		n := len(r.entries)
 		looks[i] = look{score: make([]float64, n), projection: make([]float64, n), evidence: make([]float64, n), lean: r.index(x.slug), severity: x.severity, verdict: Healthy}
 		looks[i].score[looks[i].lean] = 0.9
@@ -157,9 +156,9 @@ func heard(t *testing.T, r *Rules, o Options, windows []struct {
 			looks[i].verdict = Sick
 			said[i] = saying{verdict: Sick, entry: looks[i].lean, class: -1}
 		}
-		run = append(run, i)
 	}
-	hear(points, looks, said, run, j)
+	s := sequence{steps: steps, looks: looks, said: said, j: j}
+	s.hear()
 	out := make([]string, len(said))
 	for i, s := range said {
 		if s.verdict == Sick {
@@ -199,22 +198,21 @@ func TestEpisodeSeverity(t *testing.T) {
 	check := func(windows int, worst, want float64, level string) {
 		t.Helper()
 		f := readFixture(t, "queue-saturation")
-		var points []reduce.Point
 		var d []Diagnosis
 		var said []saying
-		var causes, order []int
+		var causes []int
+		var costs []cost
 		for at := range windows {
 			w := f.windowOf(t, "h", "d", at)
-			points = append(points, reduce.Point{Window: &w})
 			severity := 1.0
 			if at == windows/2 {
 				severity = worst
 			}
 			d = append(d, Diagnosis{Key: w.Key, StartNS: w.StartNS, EndNS: w.EndNS, Verdict: Sick, Pathology: "queue-saturation", Severity: severity})
 			said = append(said, saying{verdict: Sick, entry: 0})
-			causes, order = append(causes, 8), append(order, at) // too-many-jobs
+			causes, costs = append(causes, 8), append(costs, costOf(&w)) // too-many-jobs
 		}
-		e := episodes(points, d, said, causes, order, r)
+		e := episodes(d, said, causes, costs, r)
 		if len(e) != 1 || math.Abs(e[0].Severity-want) > 1e-9 || e[0].Level != level {
 			t.Errorf("%d windows, worst %v: %+v, want severity %v %q", windows, worst, e, want, level)
 			return
@@ -321,7 +319,7 @@ func TestModelIsReadBack(t *testing.T) {
 	r := shippedRules(t)
 	ws, inv := fleetOf(t, r, 2)
 	points := placed(t, ws, inv, r)
-	m, err := Fit(points, r, nil, DefaultOptions())
+	m, err := Fit(features.List(points), r, nil, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,12 +374,12 @@ func TestRepresentativesFindTheClasses(t *testing.T) {
 	ws, inv := fleetOf(t, r, 2)
 	points := placed(t, ws, inv, r)
 	o := DefaultOptions()
-	exact, err := Fit(points, r, nil, o)
+	exact, err := Fit(features.List(points), r, nil, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Exact, o.Centres = 50, 40
-	fewer, err := Fit(points, r, nil, o)
+	fewer, err := Fit(features.List(points), r, nil, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,8 +49,8 @@ func TestRecordingsOfPoorerSources(t *testing.T) {
 			t.Fatal(err)
 		}
 		judged, wrong := 0, map[string]int{}
-		for i := range res.Diagnoses {
-			d := &res.Diagnoses[i]
+		for i := range res.Diagnoses.Slice() {
+			d := res.Diagnoses.At(i)
 			if d.RootCause != "" && strings.Contains(" "+unnamed+" ", " "+d.RootCause+" ") {
 				t.Errorf("%s: %s/%s is said to have %s", what, d.Host, d.Device, d.RootCause)
 			}

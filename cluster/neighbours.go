@@ -2,14 +2,14 @@ package cluster
 
 import (
 	"math"
+	"slices"
 
 	"github.com/iopathy/iopathy/features"
-	"github.com/iopathy/iopathy/reduce"
 )
 
 // hear lets the neighbouring windows of a device have their say, as an
-// engineer reads a trace rather than a row of it. run lists the windows of one
-// device in time. The steps, each on the outcome of the one before:
+// engineer reads a trace rather than a row of it. They stand in time. The steps,
+// each on the outcome of the one before:
 //
 //  1. a sick window takes the pathology for which it and its sick neighbours
 //     speak best;
@@ -28,8 +28,7 @@ import (
 //
 // It looks one window ahead, WarmUpS for step 2, and to the end of the row for
 // step 5. Windows are neighbours when one ends where the next starts.
-func hear(points []reduce.Point, looks []look, said []saying, run []int, j *judge) {
-	s := sequence{points: points, looks: looks, said: said, run: run, j: j}
+func (s *sequence) hear() {
 	s.vote()
 	s.reachBack()
 	s.hysteresis()
@@ -37,28 +36,39 @@ func hear(points []reduce.Point, looks []look, said []saying, run []int, j *judg
 	s.mild()
 }
 
+// sequence is windows of a device.
 type sequence struct {
-	points []reduce.Point
-	looks  []look
-	said   []saying
-	run    []int
-	j      *judge
+	steps []step
+	looks []look
+	said  []saying
+	j     *judge
+}
+
+// step is what a window's neighbours need of it.
+type step struct {
+	window         int32 // its number
+	startNS, endNS int64
+	load           load
+}
+
+// load is what a device is asked for in a window; NaN is unknown.
+type load struct{ iops, readSize, readShare float64 }
+
+func stepOf(window int, w *features.Window) step {
+	return step{window: int32(window), startNS: w.StartNS, endNS: w.EndNS,
+		load: load{w.Context[features.CtxIOPS], w.Context[features.CtxReadSizeMean], w.Context[features.CtxReadShare]}}
 }
 
 // neighbour gives the position beside i in time, or -1.
 func (s *sequence) neighbour(i, step int) int {
 	k := i + step
-	if k < 0 || k >= len(s.run) {
-		return -1
-	}
-	a, b := s.points[s.run[min(i, k)]].Window, s.points[s.run[max(i, k)]].Window
-	if a.EndNS != b.StartNS {
+	if k < 0 || k >= len(s.steps) || s.steps[min(i, k)].endNS != s.steps[max(i, k)].startNS {
 		return -1
 	}
 	return k
 }
 
-func (s *sequence) at(i int) *saying { return &s.said[s.run[i]] }
+func (s *sequence) at(i int) *saying { return &s.said[i] }
 
 func (s *sequence) sick(i int) bool { return i >= 0 && s.at(i).verdict == Sick }
 
@@ -69,21 +79,15 @@ func (s *sequence) open(i int) bool {
 }
 
 // snapshot copies what is said now, so that a step doesn't see its own work.
-func (s *sequence) snapshot() []saying {
-	c := make([]saying, len(s.run))
-	for i := range s.run {
-		c[i] = *s.at(i)
-	}
-	return c
-}
+func (s *sequence) snapshot() []saying { return slices.Clone(s.said) }
 
 func (s *sequence) vote() {
 	before := s.snapshot()
-	for i := range s.run {
+	for i := range s.steps {
 		if before[i].verdict != Sick {
 			continue
 		}
-		l := &s.looks[s.run[i]]
+		l := &s.looks[i]
 		best, bestScore := before[i].entry, math.Inf(-1)
 		for e := range l.score {
 			x := l.score[e]
@@ -115,16 +119,16 @@ func (s *sequence) reachBack() {
 			continue
 		}
 		end := int64(math.MinInt64) // of the reach: the start of the last window that showed it by itself
-		for i := len(s.run) - 1; i >= 0; i-- {
+		for i := len(s.steps) - 1; i >= 0; i-- {
 			if s.sick(i) && s.at(i).entry == e {
-				end = s.points[s.run[i]].Window.StartNS
+				end = s.steps[i].startNS
 				continue
 			}
 			k := s.neighbour(i, 1)
 			if k < 0 || !s.sick(k) || s.at(k).entry != e || !s.open(i) {
 				continue
 			}
-			if end-s.points[s.run[i]].Window.EndNS >= warm || !s.twice(k, e) || !sameLoad(&s.points[s.run[i]], &s.points[s.run[k]]) {
+			if end-s.steps[i].endNS >= warm || !s.twice(k, e) || !s.steps[i].load.same(&s.steps[k].load) {
 				continue
 			}
 			*s.at(i) = *s.at(k)
@@ -143,32 +147,30 @@ func (s *sequence) twice(i, e int) bool {
 	return s.neighbour(i, 1) < 0
 }
 
-// sameLoad compares rate, size and mix of requests: within a factor of 1.4 and
+// same compares rate, size and mix of requests: within a factor of 1.4 and
 // 15 points. The rate must be known; a size or mix that can't be told doesn't
 // part two windows.
-func sameLoad(a, b *reduce.Point) bool {
+func (a *load) same(b *load) bool {
 	const factor, mix = 0.15, 0.15
-	if math.IsNaN(a.Window.Context[features.CtxIOPS] + b.Window.Context[features.CtxIOPS]) {
+	if math.IsNaN(a.iops + b.iops) {
 		return false
 	}
-	near := func(fact int) bool {
-		x, y := a.Window.Context[fact], b.Window.Context[fact]
+	near := func(x, y float64) bool {
 		if math.IsNaN(x) || math.IsNaN(y) {
 			return true
 		}
 		return math.Abs(math.Log10(max(x, 1e-9))-math.Log10(max(y, 1e-9))) < factor
 	}
-	reads := a.Window.Context[features.CtxReadShare] - b.Window.Context[features.CtxReadShare]
-	return near(features.CtxIOPS) && near(features.CtxReadSizeMean) && !(math.Abs(reads) >= mix)
+	return near(a.iops, b.iops) && near(a.readSize, b.readSize) && !(math.Abs(a.readShare-b.readShare) >= mix)
 }
 
 func (s *sequence) hysteresis() {
 	before := s.snapshot()
-	for i := range s.run {
+	for i := range s.steps {
 		if before[i].verdict != Healthy {
 			continue
 		}
-		l := &s.looks[s.run[i]]
+		l := &s.looks[i]
 		for _, step := range []int{-1, 1} {
 			k := s.neighbour(i, step)
 			if k >= 0 && before[k].verdict == Sick && before[k].entry >= 0 && l.lean == before[k].entry && l.severity > s.j.o.Hysteresis {
@@ -180,7 +182,7 @@ func (s *sequence) hysteresis() {
 
 func (s *sequence) fill() {
 	before := s.snapshot()
-	for i := range s.run {
+	for i := range s.steps {
 		a, b := s.neighbour(i, -1), s.neighbour(i, 1)
 		if before[i].verdict == Healthy && a >= 0 && b >= 0 && before[a].verdict == Sick && before[b].verdict == Sick &&
 			before[a].entry == before[b].entry {
@@ -190,7 +192,7 @@ func (s *sequence) fill() {
 }
 
 func (s *sequence) mild() {
-	for from := 0; from < len(s.run); {
+	for from := 0; from < len(s.steps); {
 		if !s.sick(from) {
 			from++
 			continue
@@ -198,11 +200,11 @@ func (s *sequence) mild() {
 		to, excess := from, 0.0
 		for next := from; s.sick(next); next = s.neighbour(next, 1) {
 			to = next + 1
-			l, severity := &s.looks[s.run[next]], 0.0
+			l, severity := &s.looks[next], 0.0
 			if severity = l.severity; s.at(next).entry >= 0 {
 				severity = s.j.severity(l, s.at(next).entry)
 			}
-			excess += max(severity-1, 0) * lengthWeight(s.points[s.run[next]].Window)
+			excess += max(severity-1, 0) * lengthWeight(s.steps[next].endNS-s.steps[next].startNS)
 		}
 		if excess < s.j.o.Excess {
 			for i := from; i < to; i++ {
@@ -215,6 +217,6 @@ func (s *sequence) mild() {
 
 // lengthWeight is what a window says against one of 10 s, within limits: what
 // makes healthy windows differ doesn't average out for ever.
-func lengthWeight(w *features.Window) float64 {
-	return min(max(float64(w.EndNS-w.StartNS)/10e9, 0.5), 2)
+func lengthWeight(ns int64) float64 {
+	return min(max(float64(ns)/10e9, 0.5), 2)
 }

@@ -3,7 +3,6 @@ package cluster
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -22,66 +21,87 @@ type Note struct {
 	At     string `yaml:"-" json:"-"` // file:line, for errors
 }
 
-// moment is a window's time on a host.
-type moment struct {
-	host string
-	features.Span
-}
-
-// heardOf is what was heard of a note at a moment: it must hold for every
+// heardOf is what was heard of a note at a time: it must hold for every
 // device of the host that can tell, since one device may be the ground for
 // what all together show.
 type heardOf struct {
 	told, fails bool
 }
 
-// notes lists what is to be said of each host: a note that holds in at least
-// half of the windows that can tell.
-func (r *Rules) notes(points []reduce.Point, d []Diagnosis, w *Witness) []string {
-	var out []string
-	for i := range r.remarks {
-		n := &r.remarks[i]
-		heard := map[moment]heardOf{}
-		readings := map[string][]Reading{}
-		for k := range points {
-			if d[k].Verdict == Artefact {
-				continue
-			}
-			at := moment{points[k].Window.Host, features.Span{StartNS: points[k].Window.StartNS, EndNS: points[k].Window.EndNS}}
-			h := heard[at]
-			w.look(&points[k])
-			yes, told := w.holds(&n.expression)
-			h.told = h.told || told
-			h.fails = h.fails || told && !yes || d[k].Verdict == Sick
-			heard[at] = h
-			if yes {
-				for _, x := range w.asked(nil, &n.expression, &points[k]) {
-					readings[at.host] = gatherReading(readings[at.host], x)
-				}
-			}
+// noted is what is heard of the notes on a host, and said of the hosts before.
+// Hosts come one after another.
+type noted struct {
+	w     *Witness
+	host  string
+	heard []map[features.Span]heardOf // by note
+	found [][]Reading                 // by note
+	lines [][]string                  // by note
+}
+
+func newNoted(w *Witness) *noted {
+	n := len(w.r.remarks)
+	return &noted{w: w, heard: make([]map[features.Span]heardOf, n), found: make([][]Reading, n), lines: make([][]string, n)}
+}
+
+// add takes the next window.
+func (n *noted) add(p *reduce.Point, verdict Verdict) {
+	if len(n.heard) == 0 || verdict == Artefact {
+		return
+	}
+	if p.Window.Host != n.host {
+		n.end()
+		n.host = p.Window.Host
+	}
+	n.w.look(p)
+	at := features.Span{StartNS: p.Window.StartNS, EndNS: p.Window.EndNS}
+	for i := range n.w.r.remarks {
+		remark := &n.w.r.remarks[i]
+		if n.heard[i] == nil {
+			n.heard[i] = map[features.Span]heardOf{}
 		}
-		holds, of := map[string]int{}, map[string]int{}
-		for at, h := range heard {
-			if h.told {
-				of[at.host]++
-				if !h.fails {
-					holds[at.host]++
-				}
+		h := n.heard[i][at]
+		yes, told := n.w.holds(&remark.expression)
+		h.told = h.told || told
+		h.fails = h.fails || told && !yes || verdict == Sick
+		n.heard[i][at] = h
+		if yes {
+			for _, x := range n.w.asked(nil, &remark.expression, p) {
+				n.found[i] = gatherReading(n.found[i], x)
 			}
-		}
-		for _, host := range slices.Sorted(maps.Keys(holds)) {
-			if 2*holds[host] < of[host] {
-				continue
-			}
-			var values []string
-			slices.SortFunc(readings[host], func(a, b Reading) int { return cmp.Compare(a.Query, b.Query) })
-			for _, x := range readings[host] {
-				values = append(values, fmt.Sprintf("%s up to %.3g", x.Query, x.Value))
-			}
-			out = append(out, fmt.Sprintf("host %s: %s, in %d of %d windows (%s): %s", strings.Map(visible, host), n.Says, holds[host], of[host], strings.Join(values, ", "), n.Advice))
 		}
 	}
-	return out
+}
+
+// end says what is to be said of the host: a note that holds in at least half
+// of the times that can tell.
+func (n *noted) end() {
+	for i := range n.heard {
+		holds, of := 0, 0
+		for _, h := range n.heard[i] {
+			if h.told {
+				of++
+				if !h.fails {
+					holds++
+				}
+			}
+		}
+		if holds > 0 && 2*holds >= of {
+			var values []string
+			slices.SortFunc(n.found[i], func(a, b Reading) int { return cmp.Compare(a.Query, b.Query) })
+			for _, x := range n.found[i] {
+				values = append(values, fmt.Sprintf("%s up to %.3g", x.Query, x.Value))
+			}
+			says := &n.w.r.remarks[i]
+			n.lines[i] = append(n.lines[i], fmt.Sprintf("host %s: %s, in %d of %d windows (%s): %s", strings.Map(visible, n.host), says.Says, holds, of, strings.Join(values, ", "), says.Advice))
+		}
+		n.heard[i], n.found[i] = nil, nil
+	}
+}
+
+// warnings are the notes of all hosts, note by note.
+func (n *noted) warnings() []string {
+	n.end()
+	return slices.Concat(n.lines...)
 }
 
 // visible keeps what can't be seen in a log's name out of a sentence.

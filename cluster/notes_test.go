@@ -38,7 +38,11 @@ func TestNotes(t *testing.T) {
 				points, d = append(points, p), append(d, Diagnosis{Key: w.Key, Verdict: verdict})
 			}
 		}
-		got := r.notes(points, d, r.Witness())
+		n := newNoted(r.Witness())
+		for i := range points {
+			n.add(&points[i], d[i].Verdict)
+		}
+		got := n.warnings()
 		if want != (len(got) == 1 && strings.Contains(got[0], "host h: iowait without device activity")) || !want && len(got) > 0 {
 			t.Errorf("%s: got %q", what, got)
 		}

@@ -2,10 +2,8 @@ package cluster
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/reduce"
 )
 
@@ -30,70 +28,95 @@ type outsider struct {
 	expression
 }
 
-// outside gives the episodes what explains them by other than storage: what
+// aside is what is heard of an outsider in some windows.
+type aside struct {
+	votes, of int
+	readings  []Reading
+}
+
+// asides is what is heard of the outsiders in the windows of one device.
+type asides struct {
+	w    *Witness
+	well []aside           // by outsider, of the healthy windows; nil: none was heard
+	sick map[int][]aside   // the same by the number of the episode
+	ones map[int32][]aside // of each sick window whose episode isn't known yet
+}
+
+// hear holds the outsiders against a window; nil where nothing can be heard.
+func (a *asides) hear(p *reduce.Point, verdict Verdict) []aside {
+	if len(a.w.r.outsiders) == 0 || len(p.Window.Evidence) == 0 || verdict != Sick && verdict != Healthy {
+		return nil
+	}
+	a.w.look(p)
+	all := make([]aside, len(a.w.r.outsiders))
+	for n := range all {
+		e := &a.w.r.outsiders[n].expression
+		yes, told := a.w.holds(e)
+		if !told {
+			continue
+		}
+		all[n].of = 1
+		if yes {
+			all[n].votes, all[n].readings = 1, a.w.asked(nil, e, p)
+		}
+	}
+	return all
+}
+
+// with adds what is heard in another window.
+func with(all, one []aside) []aside {
+	if all == nil {
+		all = make([]aside, len(one))
+	}
+	for n := range one {
+		all[n].votes += one[n].votes
+		all[n].of += one[n].of
+		for _, x := range one[n].readings {
+			all[n].readings = gatherReading(all[n].readings, x)
+		}
+	}
+	return all
+}
+
+// add takes the next window, by its number.
+func (a *asides) add(window int32, p *reduce.Point, verdict Verdict) {
+	one := a.hear(p, verdict)
+	switch {
+	case one == nil:
+	case verdict == Healthy:
+		a.well = with(a.well, one)
+	default:
+		if a.ones == nil {
+			a.ones = map[int32][]aside{}
+		}
+		a.ones[window] = one
+	}
+}
+
+// belongs says of which episode a sick window is.
+func (a *asides) belongs(window int32, episode int) {
+	if one := a.ones[window]; one != nil {
+		if a.sick == nil {
+			a.sick = map[int][]aside{}
+		}
+		a.sick[episode] = with(a.sick[episode], one)
+	}
+}
+
+// end gives the device's episodes what explains them by other than storage: what
 // holds in at least half of the windows that can tell, and less than half as
 // often in the device's healthy windows, as far as there are any. What is
 // always so is not what went wrong, unless it is Standing.
-func (r *Rules) outside(points []reduce.Point, d []Diagnosis, all []Episode, w *Witness) {
-	if len(r.outsiders) == 0 || len(all) == 0 {
-		return
-	}
-	of := map[features.Key][]int{} // episodes of a device
-	for i := range all {
-		of[all[i].Key] = append(of[all[i].Key], i)
-	}
-	type tally struct {
-		votes, of int
-		readings  []Reading
-	}
-	sick := make([][]tally, len(all))
-	well := map[features.Key][]tally{}
-	for i := range points {
-		win := points[i].Window
-		mine := of[win.Key]
-		if len(mine) == 0 || len(win.Evidence) == 0 || d[i].Verdict != Sick && d[i].Verdict != Healthy {
-			continue
-		}
-		var into []tally
-		if d[i].Verdict == Healthy {
-			if well[win.Key] == nil {
-				well[win.Key] = make([]tally, len(r.outsiders))
-			}
-			into = well[win.Key]
-		} else {
-			k := slices.IndexFunc(mine, func(k int) bool {
-				return all[k].FromNS <= win.StartNS && win.EndNS <= all[k].ToNS && all[k].Pathology == d[i].Pathology
-			})
-			if k < 0 {
-				continue
-			}
-			if sick[mine[k]] == nil {
-				sick[mine[k]] = make([]tally, len(r.outsiders))
-			}
-			into = sick[mine[k]]
-		}
-		w.look(&points[i])
-		for n := range r.outsiders {
-			yes, told := w.holds(&r.outsiders[n].expression)
-			if !told {
-				continue
-			}
-			into[n].of++
-			if yes {
-				into[n].votes++
-				into[n].readings = w.asked(into[n].readings, &r.outsiders[n].expression, &points[i])
-			}
-		}
-	}
+func (a *asides) end(all []Episode) {
 	for k := range all {
-		for n := range sick[k] {
-			s, o := &sick[k][n], &r.outsiders[n]
+		for n := range a.sick[k] {
+			s, o := &a.sick[k][n], &a.w.r.outsiders[n]
 			if s.votes == 0 || 2*s.votes < s.of {
 				continue
 			}
 			x := Outside{ID: o.ID, Says: o.Says, Advice: o.Advice, Votes: s.votes, Of: s.of, Readings: s.readings}
-			if h := well[all[k].Key]; h != nil {
-				x.Well, x.WellOf = h[n].votes, h[n].of
+			if a.well != nil {
+				x.Well, x.WellOf = a.well[n].votes, a.well[n].of
 			}
 			if !o.Standing && 2*x.Well*x.Of > x.Votes*x.WellOf {
 				continue
@@ -101,6 +124,7 @@ func (r *Rules) outside(points []reduce.Point, d []Diagnosis, all []Episode, w *
 			all[k].Outside = append(all[k].Outside, x)
 		}
 	}
+	*a = asides{w: a.w}
 }
 
 // Words says it in one sentence, with what it rests on.

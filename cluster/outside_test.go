@@ -29,7 +29,14 @@ func TestOutside(t *testing.T) {
 			points, d = append(points, p), append(d, x)
 		}
 		e := []Episode{{Key: d[6].Key, FromNS: d[6].StartNS, ToNS: d[11].EndNS, Pathology: "queue-saturation"}}
-		r.outside(points, d, e, r.Witness())
+		a := asides{w: r.Witness()}
+		for i := range points {
+			a.add(int32(i), &points[i], d[i].Verdict)
+			if i >= 6 && i <= 11 {
+				a.belongs(int32(i), 0)
+			}
+		}
+		a.end(e)
 		got := ""
 		for i := range e[0].Outside {
 			got += e[0].Outside[i].ID + ": " + e[0].Outside[i].Words() + "; "

@@ -70,9 +70,9 @@ func TestClassesOfRecordings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range res.Diagnoses {
-			if res.Diagnoses[i].Verdict == cluster.Sick { // the gate is before the classes: the same windows each time
-				of = append(of, res.Diagnoses[i].ClassID)
+		for i := range res.Diagnoses.Slice() {
+			if res.Diagnoses.At(i).Verdict == cluster.Sick { // the gate is before the classes: the same windows each time
+				of = append(of, res.Diagnoses.At(i).ClassID)
 			}
 		}
 		return of, len(res.Classes)

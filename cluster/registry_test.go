@@ -228,7 +228,7 @@ func nights(t *testing.T, keep bool) (byDevice []map[string]int, born map[int]in
 		}
 		t.Logf("night %d: %d classes; %s", night, len(res.Classes), told(log))
 		votes := map[string]map[int]int{}
-		for _, d := range m.Renumbered(ids).Label(points, r, o).Diagnoses {
+		for _, d := range m.Renumbered(ids).Label(points, r, o).Diagnoses.Slice() {
 			if d.Verdict == Sick && d.ClassID > 0 {
 				if votes[d.Device] == nil {
 					votes[d.Device] = map[int]int{}

@@ -43,8 +43,8 @@ func TestRenamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range want.Diagnoses {
-			w, g := &want.Diagnoses[i], &got.Diagnoses[i]
+		for i := range want.Diagnoses.Slice() {
+			w, g := want.Diagnoses.At(i), got.Diagnoses.At(i)
 			if g.ClassID != w.ClassID || g.Verdict != w.Verdict || g.Pathology != to[w.Pathology] || g.Severity != w.Severity {
 				t.Fatalf("%s at %d: %s %q in class %d, before %s %q in class %d", w.Device, w.StartNS, g.Verdict, g.Pathology, g.ClassID, w.Verdict, w.Pathology, w.ClassID)
 			}

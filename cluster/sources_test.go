@@ -197,8 +197,8 @@ func TestNoSourceNoClass(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range res.Diagnoses {
-				d := &res.Diagnoses[i]
+			for i := range res.Diagnoses.Slice() {
+				d := res.Diagnoses.At(i)
 				want := ""
 				for _, s := range r.Slugs() {
 					if ws[i].StartNS >= 100e9 && len(d.Device) > len(s) && d.Device[:len(s)] == s {

@@ -150,7 +150,7 @@ func TestTeachOnRecordings(t *testing.T) {
 			t.Errorf("%s was not taught: %+v", slug, list)
 		}
 		right, all, wrong := 0, 0, 0
-		for i, d := range res.Diagnoses {
+		for i, d := range res.Diagnoses.Slice() {
 			switch {
 			case !odd[d.Key] || rec.truth[i] == "":
 			case rec.truth[i] == slug:

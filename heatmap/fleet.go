@@ -70,7 +70,7 @@ const alignedBelow = 0.125
 // NewFleet lays the windows on the grid. diagnoses is one a window, in the
 // same order, or nil (nothing judged). The order of the windows doesn't
 // matter.
-func NewFleet(windows []features.Window, diagnoses []cluster.Diagnosis, s Scale, o FleetOptions) *Fleet {
+func NewFleet(windows features.Rows[features.Window], diagnoses features.Rows[cluster.Diagnosis], s Scale, o FleetOptions) *Fleet {
 	f := &Fleet{Merged: 1}
 	order := inOrder(windows)
 	f.rows(windows, diagnoses, order, o)
@@ -90,17 +90,24 @@ func NewFleet(windows []features.Window, diagnoses []cluster.Diagnosis, s Scale,
 	}
 	f.pathologies(diagnoses)
 	row, ok := 0, false
+	var key features.Key
 	for n, w := range order {
-		if n == 0 || windows[w].Key != windows[order[n-1]].Key {
-			row, ok = index[windows[w].Key]
+		win := windows.At(int(w))
+		if n == 0 || win.Key != key {
+			key = win.Key
+			row, ok = index[key]
 		}
 		if !ok {
 			continue
 		}
-		from := f.column(row, windows[w].StartNS)
-		to := max(from+1, f.column(row, windows[w].EndNS-1)+1)
+		var d *cluster.Diagnosis
+		if int(w) < diagnoses.Len() {
+			d = diagnoses.At(int(w))
+		}
+		from := f.column(row, win.StartNS)
+		to := max(from+1, f.column(row, win.EndNS-1)+1)
 		for col := from; col < min(to, f.Cols); col++ {
-			f.put(row*f.Cols+col, windows, diagnoses, w, s)
+			f.put(row*f.Cols+col, win, d, w, s)
 		}
 	}
 	f.normals(diagnoses)
@@ -109,23 +116,26 @@ func NewFleet(windows []features.Window, diagnoses []cluster.Diagnosis, s Scale,
 
 // inOrder gives the windows' indices by device, then time. Windows mostly come
 // so device by device, and then only their runs need be put in order.
-func inOrder(windows []features.Window) []int32 {
+func inOrder(windows features.Rows[features.Window]) []int32 {
 	type run struct{ from, to int }
 	var runs []run
 	straight := true
-	for i := 0; i < len(windows) && straight; {
-		r := run{i, i + 1}
-		for r.to < len(windows) && windows[r.to].Key == windows[i].Key {
-			straight = straight && windows[r.to-1].StartNS <= windows[r.to].StartNS
-			r.to++
+	var key features.Key
+	last := int64(0)
+	for i := 0; i < windows.Len() && straight; i++ {
+		w := windows.At(i)
+		if i == 0 || w.Key != key {
+			runs, key = append(runs, run{from: i}), w.Key
+		} else {
+			straight = last <= w.StartNS
 		}
-		runs, i = append(runs, r), r.to
+		runs[len(runs)-1].to, last = i+1, w.StartNS
 	}
-	order := make([]int32, 0, len(windows))
+	order := make([]int32, 0, windows.Len())
 	if straight {
-		slices.SortStableFunc(runs, func(a, b run) int { return compareWindows(&windows[a.from], &windows[b.from]) })
+		slices.SortStableFunc(runs, func(a, b run) int { return compareWindows(windows.At(a.from), windows.At(b.from)) })
 		for i, r := range runs {
-			straight = straight && (i == 0 || windows[runs[i-1].from].Key != windows[r.from].Key)
+			straight = straight && (i == 0 || windows.At(runs[i-1].from).Key != windows.At(r.from).Key)
 			for w := r.from; w < r.to; w++ {
 				order = append(order, int32(w))
 			}
@@ -133,10 +143,10 @@ func inOrder(windows []features.Window) []int32 {
 	}
 	if !straight {
 		order = order[:0]
-		for i := range windows {
+		for i := range windows.Len() {
 			order = append(order, int32(i))
 		}
-		slices.SortStableFunc(order, func(a, b int32) int { return compareWindows(&windows[a], &windows[b]) })
+		slices.SortStableFunc(order, func(a, b int32) int { return compareWindows(windows.At(int(a)), windows.At(int(b))) })
 	}
 	return order
 }
@@ -146,17 +156,19 @@ func compareWindows(a, b *features.Window) int {
 }
 
 // rows finds the devices and sorts them.
-func (f *Fleet) rows(windows []features.Window, diagnoses []cluster.Diagnosis, order []int32, o FleetOptions) {
+func (f *Fleet) rows(windows features.Rows[features.Window], diagnoses features.Rows[cluster.Diagnosis], order []int32, o FleetOptions) {
 	for _, i := range order {
-		w := &windows[i]
+		w := windows.At(int(i))
 		if n := len(f.Devices); n == 0 || f.Devices[n-1].Key != w.Key {
 			f.Devices = append(f.Devices, Row{Key: w.Key, OriginNS: w.StartNS})
 		}
 		d := &f.Devices[len(f.Devices)-1]
 		d.Windows++
-		if int(i) < len(diagnoses) && diagnoses[i].Verdict == cluster.Sick {
-			d.Sick++
-			d.Worst = max(d.Worst, diagnoses[i].Severity)
+		if int(i) < diagnoses.Len() {
+			if x := diagnoses.At(int(i)); x.Verdict == cluster.Sick {
+				d.Sick++
+				d.Worst = max(d.Worst, x.Severity)
+			}
 		}
 	}
 	bySeverity := func(a, b Row) int {
@@ -176,13 +188,15 @@ func (f *Fleet) rows(windows []features.Window, diagnoses []cluster.Diagnosis, o
 }
 
 // grid fixes origin, step and size.
-func (f *Fleet) grid(windows []features.Window, index map[features.Key]int, o FleetOptions) {
+func (f *Fleet) grid(windows features.Rows[features.Window], index map[features.Key]int, o FleetOptions) {
 	step, first, last, longest, filled := int64(math.MaxInt64), int64(math.MaxInt64), int64(math.MinInt64), int64(0), int64(0)
 	row, ok := 0, false
-	for i := range windows {
-		w := &windows[i]
-		if i == 0 || w.Key != windows[i-1].Key {
-			row, ok = index[w.Key]
+	var key features.Key
+	for i := range windows.Len() {
+		w := windows.At(i)
+		if i == 0 || w.Key != key {
+			key = w.Key
+			row, ok = index[key]
 		}
 		if !ok {
 			continue
@@ -221,26 +235,25 @@ func (f *Fleet) column(row int, ns int64) int {
 	return int((ns - f.Devices[row].OriginNS) / f.StepNS)
 }
 
-func (f *Fleet) pathologies(diagnoses []cluster.Diagnosis) {
+func (f *Fleet) pathologies(diagnoses features.Rows[cluster.Diagnosis]) {
 	seen, last := map[string]bool{}, ""
-	for i := range diagnoses {
-		if p := diagnoses[i].Pathology; p != last && diagnoses[i].Verdict == cluster.Sick && !seen[p] && len(seen) < 254 {
-			seen[p], last = true, p
-			f.Pathologies = append(f.Pathologies, p)
+	for i := range diagnoses.Len() {
+		if d := diagnoses.At(i); d.Pathology != last && d.Verdict == cluster.Sick && !seen[d.Pathology] && len(seen) < 254 {
+			seen[d.Pathology], last = true, d.Pathology
+			f.Pathologies = append(f.Pathologies, d.Pathology)
 		}
 	}
 	slices.Sort(f.Pathologies)
 }
 
-// put draws window w in cell i unless a worse or equal one stands there.
-func (f *Fleet) put(i int, windows []features.Window, diagnoses []cluster.Diagnosis, w int32, s Scale) {
-	win := &windows[w]
+// put draws window w in cell i unless a worse or equal one stands there; d is
+// what is said of it, if anything.
+func (f *Fleet) put(i int, win *features.Window, d *cluster.Diagnosis, w int32, s Scale) {
 	state, severity, class := Shown, 0.0, uint8(0)
 	if win.Idle {
 		state = Idle
 	}
-	if int(w) < len(diagnoses) {
-		d := &diagnoses[w]
+	if d != nil {
 		switch d.Verdict {
 		case cluster.Idle:
 			state = Idle
@@ -284,7 +297,7 @@ func rank(state State, class uint8, severity float64) [3]float32 {
 }
 
 // normals finds each row's median colour over its healthy cells.
-func (f *Fleet) normals(diagnoses []cluster.Diagnosis) {
+func (f *Fleet) normals(diagnoses features.Rows[cluster.Diagnosis]) {
 	for row := range f.Devices {
 		var healthy, all [3][256]int
 		nh, na := 0, 0
@@ -294,7 +307,7 @@ func (f *Fleet) normals(diagnoses []cluster.Diagnosis) {
 				continue
 			}
 			c, _ := f.At(col, row)
-			ok := len(diagnoses) == 0 || diagnoses[f.Window[i]].Verdict == cluster.Healthy
+			ok := diagnoses.Len() == 0 || diagnoses.At(int(f.Window[i])).Verdict == cluster.Healthy
 			na++
 			if ok {
 				nh++

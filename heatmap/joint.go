@@ -25,21 +25,22 @@ type Joint struct {
 const PerDecade = 10
 
 // NewJoint counts the windows that aren't idle.
-func NewJoint(windows []features.Window, s Scale) *Joint {
+func NewJoint(windows features.Rows[features.Window], s Scale) *Joint {
 	j := &Joint{PerDecade: PerDecade}
 	lo, hi := [2]int{math.MaxInt, math.MaxInt}, [2]int{math.MinInt, math.MinInt}
-	bins := make([][2]int, len(windows))
-	for i := range windows {
-		b, ok := bin(&windows[i])
+	bins := make([][2]int32, windows.Len())
+	for i := range windows.Len() {
+		w := windows.At(i)
+		b, ok := bin(w)
 		if !ok {
-			bins[i][0] = math.MinInt
-			if !windows[i].Idle {
+			bins[i][0] = math.MinInt32
+			if !w.Idle {
 				j.Left++
 			}
 			continue
 		}
 		j.Total++
-		bins[i] = b
+		bins[i] = [2]int32{int32(b[0]), int32(b[1])}
 		for a := range 2 {
 			lo[a], hi[a] = min(lo[a], b[a]), max(hi[a], b[a])
 		}
@@ -54,12 +55,12 @@ func NewJoint(windows []features.Window, s Scale) *Joint {
 	j.Count = make([]int32, cols*rows)
 	sums := make([][3]int64, cols*rows)
 	values := make([][3]float64, cols*rows)
-	for i := range windows {
-		if bins[i][0] == math.MinInt {
+	for i := range windows.Len() {
+		if bins[i][0] == math.MinInt32 {
 			continue
 		}
-		c := &windows[i].Context
-		cell := (rows-1-(bins[i][1]-j.LatencyDecade*PerDecade))*cols + bins[i][0] - j.IOPSDecade*PerDecade
+		c := &windows.At(i).Context
+		cell := (rows-1-(int(bins[i][1])-j.LatencyDecade*PerDecade))*cols + int(bins[i][0]) - j.IOPSDecade*PerDecade
 		j.Count[cell]++
 		color := s.Color(c[features.CtxIOPS], c[features.CtxLatencyMean], c[features.CtxMeanDepth])
 		for k := range 3 {

@@ -26,16 +26,16 @@ func Mission() Scale { return Scale{Name: "mission", IOPS: 10000, LatencyMS: 200
 // the healthy windows, rounded up to 1, 2 or 5 times a power of ten. With no
 // healthy window all that aren't idle are taken; a channel that nothing tells
 // falls back to Mission's. diagnoses is one a window, or nil.
-func GroupScale(windows []features.Window, diagnoses []cluster.Diagnosis) Scale {
+func GroupScale(windows features.Rows[features.Window], diagnoses features.Rows[cluster.Diagnosis]) Scale {
 	s := Mission()
 	s.Name = "group"
 	var healthy, all [3]steps125
-	for i := range windows {
-		w := &windows[i]
+	for i := range windows.Len() {
+		w := windows.At(i)
 		if w.Idle {
 			continue
 		}
-		ok := i < len(diagnoses) && diagnoses[i].Verdict == cluster.Healthy
+		ok := i < diagnoses.Len() && diagnoses.At(i).Verdict == cluster.Healthy
 		for c, fact := range channelFacts {
 			if step := stepOf(w.Context[fact]); step >= 0 {
 				all[c].add(step)

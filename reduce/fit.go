@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/iopathy/iopathy/features"
 )
 
@@ -19,74 +21,101 @@ const (
 // falls back to constants. Its latency levels count only where its latency
 // kind is the windows' own; centre, scale and components are dimensionless and
 // always count. The windows of one Fit have one latency kind, tick and length.
-func Fit(ws []features.Window, inv Inventory, prior *Model, o Options) (*Model, error) {
+func Fit(ws features.Rows[features.Window], inv Inventory, prior *Model, o Options) (*Model, error) {
 	return Refit(ws, inv, prior, nil, o)
 }
 
 // Refit is Fit's second pass: healthy tells, window by window, what the gate
 // let pass on the points of the first pass. Normals and the centre are then
 // taken from those.
-func Refit(ws []features.Window, inv Inventory, prior *Model, healthy []bool, o Options) (*Model, error) {
+func Refit(ws features.Rows[features.Window], inv Inventory, prior *Model, healthy []bool, o Options) (*Model, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("reduce: %w", err)
 	}
-	if healthy != nil && len(healthy) != len(ws) {
+	if healthy != nil && len(healthy) != ws.Len() {
 		panic("reduce: healthy is not one a window")
 	}
-	kind, tick, window, err := kinds(ws)
+	s, err := newSurvey(ws, inv)
 	if err != nil {
 		return nil, err
 	}
 	m := &Model{
-		Schema: Schema, LatencyKind: kind.String(), TickNS: tick, WindowNS: window,
+		Schema: Schema, LatencyKind: s.kind.String(), TickNS: s.tick, WindowNS: s.window, Windows: s.judged,
 		Clip: o.Clip, Centre: priorCentre, Scale: priorScale,
 	}
 	if prior != nil {
 		m.Centre, m.Scale = prior.Centre, prior.Scale
 	}
-	l := learner{ws: ws, healthy: healthy, prior: prior, o: o}
+	l := learner{survey: s, healthy: healthy, prior: prior, o: o}
 	l.sameKnd = prior != nil && prior.LatencyKind == m.LatencyKind
-	m.Groups = l.groups(grouped(ws, inv))
-	m.Devices = l.devices(m, inv)
-	for i := range ws {
-		if !ws[i].Idle {
-			m.Windows++
-		}
-	}
+	m.Groups = l.groups(s.groups())
+	m.Devices = l.devices(m)
 	if prior != nil {
 		m.history = prior.history
 	}
-	points := make([]Point, len(ws))
-	past := m.recall()
-	for i := range ws {
-		points[i] = m.measure(&ws[i], inv, past)
-	}
+	p := projection{m: m, inv: inv, past: m.recall()}
 	if healthy != nil {
-		m.centre(points, healthy)
-	}
-	for i := range points {
-		m.standardise(&points[i])
+		m.centre(ws, &p, healthy)
 	}
 	if prior != nil && m.Windows < fewComponents {
 		m.Components, m.Variance, m.Kept = prior.Components, prior.Variance, prior.Kept
 		return m, nil
 	}
-	m.components(points, o.Variance)
+	var sum moment
+	for i := range ws.Len() {
+		if w := ws.At(i); !w.Idle {
+			point := p.measure(w)
+			m.standardise(&point)
+			sum.add(&point)
+		}
+	}
+	m.components(sum.matrix(), o.Variance)
 	return m, nil
 }
+
+// axesAtOnce is how many axes' values of the healthy windows are held at once
+// where the windows are many; of fewer than manyWindows all are.
+const (
+	axesAtOnce  = 4
+	manyWindows = 1 << 16
+)
 
 // centre moves the centre towards the median of the healthy windows, by at
 // most one scale: a fleet has its habits, but its habits don't define healthy.
 // The scale widens to their spread and never narrows.
-func (m *Model) centre(points []Point, healthy []bool) {
-	var x []float64
-	for f := range features.N {
-		x = x[:0]
-		for i := range points {
-			if w := points[i].Window; healthy[i] && !w.Idle && w.Missing.Has(f) {
-				x = append(x, points[i].Vector[f])
+func (m *Model) centre(ws features.Rows[features.Window], p *projection, healthy []bool) {
+	step := features.N
+	if ws.Len() >= manyWindows {
+		step = axesAtOnce
+	}
+	values := make([][]float64, step)
+	for from := 0; from < features.N; from += step {
+		for k := range values {
+			values[k] = values[k][:0]
+		}
+		for i := range ws.Len() {
+			if !healthy[i] {
+				continue
+			}
+			w := ws.At(i)
+			if w.Idle {
+				continue
+			}
+			point := p.measure(w)
+			for k := range values {
+				if f := from + k; f < features.N && w.Missing.Has(f) {
+					values[k] = append(values[k], point.Vector[f])
+				}
 			}
 		}
+		m.centreAxes(from, values)
+	}
+}
+
+// centreAxes moves the centres of the axes from one on, by their values.
+func (m *Model) centreAxes(from int, values [][]float64) {
+	for k, x := range values {
+		f := from + k
 		if len(x) == 0 {
 			continue
 		}
@@ -108,8 +137,8 @@ const madScale = 1.4826
 
 // components takes the principal axes of the second moment about the healthy
 // origin. Each group weighs the same, in it each device, in it each window.
-func (m *Model) components(points []Point, share float64) {
-	values, vectors := principal(moment(points))
+func (m *Model) components(moment *mat.SymDense, share float64) {
+	values, vectors := principal(moment)
 	m.Variance = values
 	total := 0.0
 	for _, v := range values {
@@ -136,17 +165,49 @@ func (m *Model) components(points []Point, share float64) {
 // axes are sharpened by the context and the normals (axes.go).
 func (m *Model) Project(ws []features.Window, inv Inventory) []Point {
 	points := make([]Point, len(ws))
-	past := m.recall()
+	project := m.Projector(inv)
 	for i := range ws {
-		points[i] = m.measure(&ws[i], inv, past)
-		m.standardise(&points[i])
-		m.rotate(&points[i])
+		points[i] = project(&ws[i])
 	}
 	return points
 }
 
-func (m *Model) measure(w *features.Window, inv Inventory, past *recall) Point {
-	p := Point{Window: w, Space: m, Vector: w.Vector, Device: inv[w.Key], Normal: m.normal(w, inv[w.Key], past)}
+// Projector gives what Project does, a window at a time; it is not safe for
+// concurrent use.
+func (m *Model) Projector(inv Inventory) func(w *features.Window) Point {
+	p := projection{m: m, inv: inv, past: m.recall()}
+	return func(w *features.Window) Point {
+		point := p.measure(w)
+		m.standardise(&point)
+		m.rotate(&point)
+		return point
+	}
+}
+
+// Points gives Project's points of windows that need not lie in memory: each
+// is made when it is asked for.
+func (m *Model) Points(ws features.Rows[features.Window], inv Inventory) features.Rows[Point] {
+	project := m.Projector(inv)
+	return features.Fetched(ws.Len(), func(i int) *Point {
+		p := project(ws.At(i))
+		return &p
+	})
+}
+
+// projection measures windows against the normals of a model.
+type projection struct {
+	m    *Model
+	inv  Inventory
+	past *recall
+	last features.Key // whose device is known
+	of   Device
+}
+
+func (x *projection) measure(w *features.Window) Point {
+	if w.Key != x.last {
+		x.last, x.of = w.Key, x.inv[w.Key]
+	}
+	p := Point{Window: w, Space: x.m, Vector: w.Vector, Device: x.of, Normal: x.m.normal(w, x.of, x.past)}
 	if w.Idle {
 		return p
 	}

@@ -57,7 +57,7 @@ func fleet() ([]features.Window, Inventory) {
 
 func TestNormalsOfGroups(t *testing.T) {
 	ws, inv := fleet()
-	m, err := Fit(ws, inv, nil, DefaultOptions())
+	m, err := Fit(features.List(ws), inv, nil, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestNormalsOfGroups(t *testing.T) {
 // A device of unknown kind is held against itself, whatever else there is.
 func TestNormalOfUnknownDevices(t *testing.T) {
 	ws, _ := fleet()
-	m, err := Fit(ws, nil, nil, DefaultOptions())
+	m, err := Fit(features.List(ws), nil, nil, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,11 +114,11 @@ func TestSickNightIsNotNormal(t *testing.T) {
 		}
 		healthy[i] = ws[i].Device != "a"
 	}
-	first, err := Refit(ws, inv, nil, healthy, DefaultOptions())
+	first, err := Refit(features.List(ws), inv, nil, healthy, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := Refit(ws, inv, first, healthy, DefaultOptions())
+	second, err := Refit(features.List(ws), inv, first, healthy, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestSlowestNormal(t *testing.T) {
 				ws = append(ws, fleetWindow(k.Host, k.Device, int64(i), level, diskRate, 4096, 1))
 			}
 		}
-		m, err := Fit(ws, inv, nil, DefaultOptions())
+		m, err := Fit(features.List(ws), inv, nil, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestNormalOfAGlimpse(t *testing.T) {
 				ws = append(ws, fleetWindow("h1", string(rune('b'+d)), int64(i), 5, otherRate, 4096, 1))
 			}
 		}
-		m, err := Fit(ws, nil, nil, DefaultOptions())
+		m, err := Fit(features.List(ws), nil, nil, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,33 +191,33 @@ func TestNormalOfAGlimpse(t *testing.T) {
 func TestMixedKindsAreRefused(t *testing.T) {
 	ws, inv := fleet()
 	ws[3].Kind = ingest.KindSyscall
-	if _, err := Fit(ws, inv, nil, DefaultOptions()); err == nil || !strings.Contains(err.Error(), "syscall") {
+	if _, err := Fit(features.List(ws), inv, nil, DefaultOptions()); err == nil || !strings.Contains(err.Error(), "syscall") {
 		t.Errorf("error is %v", err)
 	}
 	ws, _ = fleet()
 	ws[3].TickNS = 1e9
-	if _, err := Fit(ws, inv, nil, DefaultOptions()); err == nil || !strings.Contains(err.Error(), "ticks") {
+	if _, err := Fit(features.List(ws), inv, nil, DefaultOptions()); err == nil || !strings.Contains(err.Error(), "ticks") {
 		t.Errorf("error is %v", err)
 	}
 }
 
 func TestModelRefusesOthers(t *testing.T) {
 	ws, inv := fleet()
-	m, err := Fit(ws, inv, nil, DefaultOptions())
+	m, err := Fit(features.List(ws), inv, nil, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Check(ws); err != nil {
+	if err := m.Check(features.List(ws)); err != nil {
 		t.Error(err)
 	}
 	other, _ := fleet()
 	other[0].Kind = ingest.KindD2C
-	if err := m.Check(other); err == nil || !strings.Contains(err.Error(), "d2c") {
+	if err := m.Check(features.List(other)); err == nil || !strings.Contains(err.Error(), "d2c") {
 		t.Errorf("another kind: %v", err)
 	}
 	other, _ = fleet()
 	other[0].EndNS += 10e9
-	if err := m.Check(other); err == nil {
+	if err := m.Check(features.List(other)); err == nil {
 		t.Error("another window length is taken")
 	}
 	data, err := json.Marshal(m)
@@ -242,13 +242,13 @@ func TestModelRefusesOthers(t *testing.T) {
 
 func TestFitIsIndependentOfOrder(t *testing.T) {
 	ws, inv := fleet()
-	want, err := Fit(ws, inv, nil, DefaultOptions())
+	want, err := Fit(features.List(ws), inv, nil, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(8, 8))
 	rng.Shuffle(len(ws), func(i, j int) { ws[i], ws[j] = ws[j], ws[i] })
-	got, err := Fit(ws, inv, nil, DefaultOptions())
+	got, err := Fit(features.List(ws), inv, nil, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestFitIsIndependentOfOrder(t *testing.T) {
 func TestFitOfNothing(t *testing.T) {
 	idle := features.Window{Idle: true}
 	for _, ws := range [][]features.Window{nil, {idle}} {
-		m, err := Fit(ws, nil, nil, DefaultOptions())
+		m, err := Fit(features.List(ws), nil, nil, DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/iopathy/iopathy/features"
-	"github.com/iopathy/iopathy/ingest"
 )
 
 // Schema is the version of the model's file.
@@ -87,9 +86,9 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 
 // Check says why the model can't judge the windows: another latency kind,
 // tick or window length than it was fitted on. The error names both sides.
-func (m *Model) Check(ws []features.Window) error {
-	for i := range ws {
-		w := &ws[i]
+func (m *Model) Check(ws features.Rows[features.Window]) error {
+	for i := range ws.Len() {
+		w := ws.At(i)
 		if w.Idle {
 			continue
 		}
@@ -117,26 +116,4 @@ func (m *Model) Shipped() *Model {
 		}
 	}
 	return &c
-}
-
-// kinds is the one kind, tick and window of windows, or why there is none.
-func kinds(ws []features.Window) (kind ingest.LatencyKind, tick, window int64, err error) {
-	first := true
-	for i := range ws {
-		w := &ws[i]
-		if w.Idle {
-			continue
-		}
-		if first {
-			kind, tick, window, first = w.Kind, w.TickNS, w.EndNS-w.StartNS, false
-			continue
-		}
-		if w.Kind != kind {
-			return kind, tick, window, fmt.Errorf("reduce: latencies of kind %s and %s can't be compared: fit them apart", kind, w.Kind)
-		}
-		if w.TickNS != tick || w.EndNS-w.StartNS != window {
-			return kind, tick, window, fmt.Errorf("reduce: windows of %d ns and ticks of %d ns beside %d and %d: fit them apart", window, tick, w.EndNS-w.StartNS, w.TickNS)
-		}
-	}
-	return kind, tick, window, nil
 }

@@ -81,25 +81,35 @@ func (p *products) add(z *features.Vector) {
 
 // moment is the second moment of z about the healthy origin: the mean over
 // groups of the mean over devices of the mean over windows. The sums within a
-// device are exact under any order, devices and groups are added by name.
-func moment(points []Point) *mat.SymDense {
-	type key struct{ host, device string }
-	at := map[key]int{}
-	var all []*products
-	for i := range points {
-		w := points[i].Window
-		if w.Idle {
-			continue
+// device are exact under any order, devices and groups are added by name. The zero
+// value is ready.
+type moment struct {
+	at   map[features.Key]*products
+	all  []*products
+	last *products // of the device before
+}
+
+// add takes a window that isn't idle.
+func (s *moment) add(point *Point) {
+	k := point.Window.Key
+	p := s.last
+	if p == nil || p.host != k.Host || p.device != k.Device {
+		if p = s.at[k]; p == nil {
+			if s.at == nil {
+				s.at = map[features.Key]*products{}
+			}
+			p = &products{host: k.Host, device: k.Device, group: point.Normal.Group}
+			s.at[k] = p
+			s.all = append(s.all, p)
 		}
-		k := key{w.Host, w.Device}
-		j, ok := at[k]
-		if !ok {
-			j = len(all)
-			at[k] = j
-			all = append(all, &products{host: w.Host, device: w.Device, group: points[i].Normal.Group})
-		}
-		all[j].add(&points[i].Z)
+		s.last = p
 	}
+	p.add(&point.Z)
+}
+
+// matrix is the moment of what was added.
+func (s *moment) matrix() *mat.SymDense {
+	all := s.all
 	sort.Slice(all, func(i, j int) bool {
 		a, b := all[i], all[j]
 		if a.group != b.group {

@@ -44,10 +44,19 @@ func fact(w *features.Window, i int, neutral float64) float64 {
 // follows a flush doesn't: the platter has turned on, so that a journal is no
 // stream.
 func seeks(w *features.Window, rotational bool) float64 {
+	return seeksOf(moves(w), rotational)
+}
+
+// moves is the share of the requests for which a head moves or waits, 0 to 2.
+func moves(w *features.Window) float64 {
+	return 1 - fact(w, features.CtxSequentialShare, 0) + fact(w, features.CtxFlushShare, 0)
+}
+
+func seeksOf(moves float64, rotational bool) float64 {
 	if !rotational {
 		return 1
 	}
-	return clamp(1-fact(w, features.CtxSequentialShare, 0)+fact(w, features.CtxFlushShare, 0), leastSeeks, 1)
+	return clamp(moves, leastSeeks, 1)
 }
 
 // transferNS is the time that the window's mean request takes at a rate.
@@ -57,8 +66,11 @@ func transferNS(w *features.Window, rate float64) float64 {
 
 // service is log10 ns of the level that would explain the window's latency.
 func service(w *features.Window, rate float64, rotational bool) float64 {
-	ns := math.Pow(10, rawNS(w))
-	return math.Log10(max(ns-transferNS(w, rate), leastService*ns) / seeks(w, rotational))
+	return serviceOf(math.Pow(10, rawNS(w)), transferNS(w, rate), seeks(w, rotational))
+}
+
+func serviceOf(ns, transferNS, seeks float64) float64 {
+	return math.Log10(max(ns-transferNS, leastService*ns) / seeks)
 }
 
 // expected is log10 ns of the latency at load that a level explains.
@@ -90,13 +102,6 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-// members are the windows of one group in the order of the input.
-type members struct {
-	name       string
-	rotational string
-	windows    []int
-}
-
 // kindPrefix begins the names of groups that are a rotational kind.
 const kindPrefix = "rotational "
 
@@ -112,44 +117,20 @@ func groupOf(d Device) string {
 	return ""
 }
 
-// grouped gives the groups by name.
-func grouped(ws []features.Window, inv Inventory) []members {
-	byName := map[string]int{}
-	var all []members
-	for i := range ws {
-		if !usable(&ws[i]) {
-			continue
-		}
-		d := inv[ws[i].Key]
-		name := groupOf(d)
-		at, ok := byName[name]
-		if !ok {
-			at = len(all)
-			byName[name] = at
-			all = append(all, members{name: name, rotational: d.Rotational})
-		}
-		all[at].windows = append(all[at].windows, i)
-	}
-	sort.Slice(all, func(i, j int) bool { return all[i].name < all[j].name })
-	return all
-}
-
 // learner takes normals from windows; healthy is nil in the first pass.
 type learner struct {
-	ws      []features.Window
+	*survey
 	healthy []bool
 	prior   *Model
 	sameKnd bool // the prior's levels are of the same latency kind
 	o       Options
 }
 
-func (l *learner) rate(g *members, prior float64) float64 {
+func (l *learner) rate(of []*surveyed, prior float64) float64 {
 	var r []float64
-	for _, i := range g.windows {
-		w := &l.ws[i]
-		bytes, busy := fact(w, features.CtxBytesPerS, 0), w.Vector[features.BusyFraction]
-		if bytes > 0 && busy > 0 {
-			r = append(r, bytes/max(busy, 0.001))
+	for t := range l.told(of) {
+		if t.rate > 0 {
+			r = append(r, t.rate)
 		}
 	}
 	slices.Sort(r)
@@ -159,20 +140,24 @@ func (l *learner) rate(g *members, prior float64) float64 {
 	return prior
 }
 
-// level is the low quantile of the windows, or the median of the healthy ones
-// when there are enough, and the number of windows that it was taken from. It
-// is no lower than what nearly all windows with one in flight take: a device
-// that serves many at once answers many in a fraction of the time per request,
-// which is no normal for one alone.
-func (l *learner) level(windows []int, rate float64, rotational bool) (float64, int) {
+// level is the low quantile of the windows of devices, or the median of the
+// healthy ones when there are enough, and the number of windows that it was taken from.
+// Of the device's windows use may leave some out; nil leaves none. It is no lower
+// than what nearly all windows with one in flight take: a device that serves many at
+// once answers many in a fraction of the time per request, which is no normal for one
+// alone.
+func (l *learner) level(of []*surveyed, rate float64, rotational bool, use func(*told) bool) (float64, int) {
 	var all, well, alone []float64
-	for _, i := range windows {
-		s := service(&l.ws[i], rate, rotational)
+	for t := range l.told(of) {
+		if use != nil && !use(t) {
+			continue
+		}
+		s := t.service(rate, rotational)
 		all = append(all, s)
-		if l.healthy != nil && l.healthy[i] {
+		if l.well(t) {
 			well = append(well, s)
 		}
-		if l.ws[i].Vector[features.QueueDepthLevel] < oneInFlight {
+		if t.alone {
 			alone = append(alone, s)
 		}
 	}
@@ -188,6 +173,9 @@ func (l *learner) level(windows []int, rate float64, rotational bool) (float64, 
 	slices.Sort(all)
 	return max(quantile(all, l.o.Quantile), least), len(all)
 }
+
+// well says that the gate let a window pass.
+func (l *learner) well(t *told) bool { return l.healthy != nil && l.healthy[t.window] }
 
 // slowest bounds a normal by what any healthy device of the kind can do, so
 // that a lone device that is slow from beginning to end isn't its own measure.
@@ -212,14 +200,6 @@ func quickest(rotational string) float64 {
 	return math.Inf(-1)
 }
 
-func (l *learner) devicesOf(windows []int) int {
-	seen := map[features.Key]bool{}
-	for _, i := range windows {
-		seen[l.ws[i].Key] = true
-	}
-	return len(seen)
-}
-
 func shrink(own float64, n int, next, weight float64) float64 {
 	if n == 0 {
 		return next
@@ -233,17 +213,16 @@ func (l *learner) groups(all []members) []Group {
 	var out []Group
 	kinds := map[string]Group{}
 	for _, rot := range []string{"", "0", "1"} {
-		pool := members{name: kindPrefix + rot, rotational: rot}
+		var pool []*surveyed
 		for i := range all {
 			if all[i].rotational == rot {
-				pool.windows = append(pool.windows, all[i].windows...)
+				pool = append(pool, all[i].devices...)
 			}
 		}
-		slices.Sort(pool.windows)
-		base := l.priorKind(rot)
-		g := Group{Name: pool.name, Rotational: rot, Level: base.Level, Rate: l.rate(&pool, base.Rate), Source: "prior", Windows: len(pool.windows), Devices: l.devicesOf(pool.windows)}
-		if len(pool.windows) > 0 {
-			own, n := l.level(pool.windows, g.Rate, rot == "1")
+		base, windows := l.priorKind(rot), windowsOf(pool)
+		g := Group{Name: kindPrefix + rot, Rotational: rot, Level: base.Level, Rate: l.rate(pool, base.Rate), Source: "prior", Windows: windows, Devices: len(pool)}
+		if windows > 0 {
+			own, n := l.level(pool, g.Rate, rot == "1", nil)
 			g.Source = "rotational"
 			g.Level = shrink(own, n, base.Level, l.o.Shrink)
 			if !base.known {
@@ -254,7 +233,7 @@ func (l *learner) groups(all []members) []Group {
 			g.Name = ""
 		}
 		kinds[rot] = g
-		if len(pool.windows) > 0 || base.known {
+		if windows > 0 || base.known {
 			out = append(out, g)
 		}
 	}
@@ -264,7 +243,7 @@ func (l *learner) groups(all []members) []Group {
 			continue // stands already
 		}
 		next := kinds[m.rotational]
-		g := Group{Name: m.name, Rotational: m.rotational, Source: "group", Windows: len(m.windows), Devices: l.devicesOf(m.windows)}
+		g := Group{Name: m.name, Rotational: m.rotational, Source: "group", Windows: windowsOf(m.devices), Devices: len(m.devices)}
 		floor := otherRate
 		if m.rotational == "1" {
 			floor = diskRate
@@ -272,13 +251,13 @@ func (l *learner) groups(all []members) []Group {
 		if p := l.priorGroup(m.name); p != nil {
 			floor = max(floor, p.Rate)
 		}
-		g.Rate = l.rate(m, floor)
-		own, n := l.level(m.windows, g.Rate, m.rotational == "1")
+		g.Rate = l.rate(m.devices, floor)
+		own, n := l.level(m.devices, g.Rate, m.rotational == "1", nil)
 		if p := l.priorGroup(m.name); p != nil && l.sameKnd {
 			next = *p
 		}
 		g.Level = shrink(own, n, next.Level, l.o.Shrink)
-		if l.devicesOf(m.windows) < fewDevices {
+		if len(m.devices) < fewDevices {
 			g.Level = min(max(g.Level, quickest(m.rotational)), slowest(m.rotational))
 		}
 		if float64(n) < l.o.Shrink {
@@ -340,38 +319,21 @@ func (m *Model) own(k features.Key) *Own {
 // devices gives the own normals: of devices of unknown kind by all their
 // windows (there is nothing else to hold them against), of the others by
 // windows that are known to be healthy, merged with the nights before.
-func (l *learner) devices(m *Model, inv Inventory) []Own {
-	byKey := map[features.Key][]int{}
-	var keys []features.Key
-	for i := range l.ws {
-		w := &l.ws[i]
-		if !usable(w) {
-			continue
-		}
-		if _, ok := byKey[w.Key]; !ok {
-			keys = append(keys, w.Key)
-		}
-		byKey[w.Key] = append(byKey[w.Key], i)
-	}
+func (l *learner) devices(m *Model) []Own {
 	var out []Own
-	for _, k := range keys {
-		d := inv[k]
+	for _, s := range l.order {
+		k, d := s.Key, s.device
 		g := m.group(groupOf(d))
 		if g == nil {
 			continue
 		}
 		rot := d.Rotational == "1"
-		windows := byKey[k]
 		own := Own{Host: k.Host, Device: k.Device}
+		of := []*surveyed{s}
 		if groupOf(d) == "" {
-			own.Level, own.Windows = l.level(windows, g.Rate, rot)
-		} else {
-			windows = slices.DeleteFunc(slices.Clone(windows), func(i int) bool { return l.healthy == nil || !l.healthy[i] })
-			if len(windows) < fewHealthy {
-				windows = nil
-			} else {
-				own.Level, own.Windows = l.level(windows, g.Rate, rot)
-			}
+			own.Level, own.Windows = l.level(of, g.Rate, rot, nil)
+		} else if l.healthyOf(of) >= fewHealthy {
+			own.Level, own.Windows = l.level(of, g.Rate, rot, l.well)
 		}
 		if before := l.priorOwn(k); before != nil {
 			own.Level = shrink(own.Level, own.Windows, before.Level, float64(before.Windows))
@@ -384,7 +346,7 @@ func (l *learner) devices(m *Model, inv Inventory) []Own {
 	}
 	if l.prior != nil && l.sameKnd { // devices that this input doesn't hold
 		for _, d := range l.prior.Devices {
-			if _, ok := byKey[features.Key{Host: d.Host, Device: d.Device}]; !ok {
+			if l.byKey[features.Key{Host: d.Host, Device: d.Device}] == nil {
 				out = append(out, d)
 			}
 		}
@@ -396,6 +358,16 @@ func (l *learner) devices(m *Model, inv Inventory) []Own {
 		return out[i].Device < out[j].Device
 	})
 	return out
+}
+
+// healthyOf is the number of healthy windows of devices.
+func (l *learner) healthyOf(of []*surveyed) (n int) {
+	for t := range l.told(of) {
+		if l.well(t) {
+			n++
+		}
+	}
+	return n
 }
 
 func (l *learner) priorOwn(k features.Key) *Own {

@@ -26,13 +26,13 @@ func DefaultMapOptions() MapOptions {
 // smallest hash of host, device and start, at most o.Most of them, so that
 // the choice depends on neither order nor arrival. It gives their indices in
 // the order of their keys.
-func MapPoints(points []Point, usable func(i int) bool, o MapOptions) []int {
+func MapPoints(points features.Rows[Point], usable func(i int) bool, o MapOptions) []int {
 	type entry struct {
 		hash uint64
 		at   int
 	}
 	n := 0
-	for i := range points {
+	for i := range points.Len() {
 		if usable(i) {
 			n++
 		}
@@ -46,11 +46,11 @@ func MapPoints(points []Point, usable func(i int) bool, o MapOptions) []int {
 	var all []entry
 	pick := func() {
 		all = all[:0]
-		for i := range points {
+		for i := range points.Len() {
 			if !usable(i) {
 				continue
 			}
-			if h := hashOf(points[i].Window, o.Seed); h <= limit {
+			if h := hashOf(points.At(i).Window, o.Seed); h <= limit {
 				all = append(all, entry{h, i})
 			}
 		}
@@ -60,7 +60,7 @@ func MapPoints(points []Point, usable func(i int) bool, o MapOptions) []int {
 		pick()
 	}
 	byKey := func(a, b int) int {
-		x, y := points[a].Window, points[b].Window
+		x, y := points.At(a).Window, points.At(b).Window
 		return cmp.Or(cmp.Compare(x.Host, y.Host), cmp.Compare(x.Device, y.Device), cmp.Compare(x.StartNS, y.StartNS))
 	}
 	slices.SortFunc(all, func(a, b entry) int { return cmp.Or(cmp.Compare(a.hash, b.hash), byKey(a.at, b.at)) })

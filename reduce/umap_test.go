@@ -138,19 +138,19 @@ func TestMapPoints(t *testing.T) {
 		return s
 	}
 	all := func(int) bool { return true }
-	want := name(points, MapPoints(points, all, o))
+	want := name(points, MapPoints(features.List(points), all, o))
 	rng := rand.New(rand.NewPCG(1, 1))
 	rng.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
-	if got := name(points, MapPoints(points, all, o)); !slices.Equal(got, want) || len(got) != 50 {
+	if got := name(points, MapPoints(features.List(points), all, o)); !slices.Equal(got, want) || len(got) != 50 {
 		t.Errorf("in another order %v, want %v", got, want)
 	}
 	odd := func(i int) bool { return points[i].Window.StartNS%2 == 1 }
-	for _, at := range name(points, MapPoints(points, odd, o)) {
+	for _, at := range name(points, MapPoints(features.List(points), odd, o)) {
 		if at%2 == 0 {
 			t.Errorf("point %d isn't usable", at)
 		}
 	}
-	if got := MapPoints(points[:3], all, o); len(got) != 3 {
+	if got := MapPoints(features.List(points[:3]), all, o); len(got) != 3 {
 		t.Errorf("of three points %v", got)
 	}
 	seen := map[uint64]bool{}
@@ -174,7 +174,7 @@ func BenchmarkMap(b *testing.B) {
 func TestMomentMemory(t *testing.T) {
 	one := func(n int) float64 {
 		points := randomPoints(n, 9) // all of one device
-		return testing.AllocsPerRun(1, func() { moment(points) })
+		return testing.AllocsPerRun(1, func() { momentOf(points) })
 	}
 	if few, many := one(100), one(20000); few != many {
 		t.Errorf("%v allocations for 100 windows, %v for 20000", few, many)
@@ -192,7 +192,7 @@ func TestMapPointsOfMany(t *testing.T) {
 		points[i].Window = &windows[i]
 	}
 	o := MapOptions{Most: 50, Seed: 3}
-	got := MapPoints(points, func(int) bool { return true }, o)
+	got := MapPoints(features.List(points), func(int) bool { return true }, o)
 	all := make([]int, n)
 	for i := range all {
 		all[i] = i

@@ -49,16 +49,20 @@ func (a *applications) line() string {
 // ApplicationsAbove are the devices that only applications tell of (fio logs, strace),
 // on hosts whose disks were recorded in the same time: what the one does the other
 // carries, so sums over devices leave the former out.
-func ApplicationsAbove(windows []features.Window) map[features.Key]bool {
+func ApplicationsAbove(windows features.Rows[features.Window]) map[features.Key]bool {
 	type span struct{ from, to int64 }
 	app := map[features.Key]span{}
 	disks := map[string][]features.Key{}
 	spans := map[features.Key]span{}
 	block := map[features.Key]bool{}
-	for i := 0; i < len(windows); {
-		k, s, isBlock := windows[i].Key, span{windows[i].StartNS, windows[i].EndNS}, false
-		for ; i < len(windows) && windows[i].Key == k; i++ { // a device's windows stand together
-			w := &windows[i]
+	for i := 0; i < windows.Len(); {
+		first := windows.At(i)
+		k, s, isBlock := first.Key, span{first.StartNS, first.EndNS}, false
+		for ; i < windows.Len(); i++ { // a device's windows stand together
+			w := windows.At(i)
+			if w.Key != k {
+				break
+			}
 			s = span{min(s.from, w.StartNS), max(s.to, w.EndNS)}
 			isBlock = isBlock || w.Kind != ingest.KindApp && w.Kind != ingest.KindSyscall
 		}

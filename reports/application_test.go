@@ -21,19 +21,19 @@ func TestApplicationsAbove(t *testing.T) {
 		window("other", "fio:a", ingest.KindApp, 100),
 		window("mixed", "sda", ingest.KindSyscall, 100), window("mixed", "sda", ingest.KindD2C, 110), // calls on the disk itself
 	}
-	got := ApplicationsAbove(windows)
+	got := ApplicationsAbove(features.List(windows))
 	for _, w := range windows {
 		want := w.Host == "h" && (w.Device == "fio:a" || w.Device == "strace")
 		if got[w.Key] != want {
 			t.Errorf("%s/%s: above is %v, want %v", w.Host, w.Device, got[w.Key], want)
 		}
 	}
-	in := &Input{Windows: windows, Result: cluster.Result{Diagnoses: make([]cluster.Diagnosis, len(windows))}}
+	in := &Input{Windows: features.List(windows), Result: cluster.Result{Diagnoses: features.List(make([]cluster.Diagnosis, len(windows)))}}
 	for i := range windows {
 		in.Result.Episodes = append(in.Result.Episodes, cluster.Episode{Key: windows[i].Key, DelayedBytes: 1, SickSeconds: 10})
 	}
 	for i := range windows {
-		in.Result.Diagnoses[i].Verdict = cluster.Sick
+		in.Result.Diagnoses.At(i).Verdict = cluster.Sick
 	}
 	f := gather(in)
 	if f.disks() != 4 || f.windows() != 5 || f.sickDevices != 4 || f.verdicts[cluster.Sick] != 5 {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/reduce"
 )
 
@@ -55,17 +54,14 @@ type (
 )
 
 func (f *facts) against(d *device) *jsonAgainst {
-	if len(f.in.Points) == 0 {
+	if f.in.Points.Len() == 0 {
 		return nil
 	}
 	at := d.windows[0]
-	for _, i := range d.windows {
-		a, b := &f.in.Result.Diagnoses[i], &f.in.Result.Diagnoses[at]
-		if a.Verdict == cluster.Sick && (b.Verdict != cluster.Sick || a.Severity > b.Severity) {
-			at = i
-		}
+	if worst := f.worstWindow(d); worst >= 0 {
+		at = worst
 	}
-	n := &f.in.Points[at].Normal
+	n := &f.in.Points.At(at).Normal
 	expected := math.NaN()
 	if n.Expected > 0 { // of a window with requests
 		expected = math.Pow(10, n.Expected) / 1e6

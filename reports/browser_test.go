@@ -298,7 +298,7 @@ func TestBrowserTooltipAndKeys(t *testing.T) {
 	fleet := heatmap.NewFleet(in.Windows, in.Result.Diagnoses, f.scale, heatmap.DefaultFleetOptions())
 	b.show("fleet")
 	tip := b.hover("fleet", 30, 0)
-	w := &in.Windows[fleet.Window[30]]
+	w := in.Windows.At(int(fleet.Window[30]))
 	for _, part := range []string{deviceLabel(w.Key), f.time.full(w.StartNS), f.pathologyName(in.Result.Episodes[0].Pathology), " IOPS", "latency ", "depth "} {
 		if !strings.Contains(tip, part) {
 			t.Errorf("tooltip %q lacks %q", tip, part)

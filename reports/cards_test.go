@@ -83,7 +83,7 @@ func TestCardsInJSON(t *testing.T) {
 		t.Errorf("exemplars %+v, actors %+v", c.Exemplars, c.Actors)
 	}
 	for _, c := range cards {
-		w, r := in.Windows, in.Result.Diagnoses
+		w, r := in.Windows.Slice(), in.Result.Diagnoses.Slice()
 		worst := 0.0
 		for i := range w {
 			if w[i].Host == c.Host && w[i].Device == c.Device && r[i].Verdict == cluster.Sick {

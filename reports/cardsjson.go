@@ -98,7 +98,7 @@ func (f *facts) jsonCards() []jsonCard {
 		if worst < 0 {
 			continue
 		}
-		w, r := &f.in.Windows[worst], &f.in.Result.Diagnoses[worst]
+		w, r := f.in.Windows.At(worst), f.in.Result.Diagnoses.At(worst)
 		v := jsonCard{
 			Host: d.Host, Device: d.Device, FromNS: w.StartNS, ToNS: w.EndNS, Pathology: r.Pathology,
 			Severity: number(r.Severity), Confidence: number(r.Confidence), Margin: number(r.Margin),

@@ -69,7 +69,7 @@ func (f *facts) classes(p *pageView) {
 		}
 	}
 	n := func(v cluster.Verdict) string { return count(int64(f.verdicts[v] + f.appVerdicts[v])) }
-	p.Conserve.Windows = count(int64(len(in.Windows)))
+	p.Conserve.Windows = count(int64(in.Windows.Len()))
 	p.Conserve.Healthy, p.Conserve.Idle, p.Conserve.Artefact, p.Conserve.Sick = n(cluster.Healthy), n(cluster.Idle), n(cluster.Artefact), n(cluster.Sick)
 	p.Conserve.ByClass = sum + count(int64(f.byClass[0])) + " outside the classes = " + n(cluster.Sick)
 }

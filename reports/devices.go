@@ -29,15 +29,15 @@ func (f *facts) deviceTable(p *pageView) {
 			Anchor: f.anchor(d), Device: deviceLabel(d.Key), Level: d.level, Worst: "–", Windows: len(d.windows),
 			Healthy: d.verdicts[cluster.Healthy], Idle: d.verdicts[cluster.Idle],
 			Lost: d.verdicts[cluster.Artefact], Sick: d.verdicts[cluster.Sick],
-			Kind:    f.in.Windows[d.windows[0]].Kind.String(),
+			Kind:    f.in.Windows.At(d.windows[0]).Kind.String(),
 			IOPS:    f.middle(d, features.CtxIOPS),
 			Latency: f.middle(d, features.CtxLatencyMean), Depth: f.middle(d, features.CtxMeanDepth),
 		}
 		if d.worst > 0 {
 			r.Worst = fmt.Sprintf("%.1f", d.worst)
 		}
-		if len(f.in.Points) > 0 {
-			n := f.in.Points[d.windows[0]].Normal
+		if f.in.Points.Len() > 0 {
+			n := f.in.Points.At(d.windows[0]).Normal
 			r.Against = label(n.Source)
 			switch {
 			case n.Source == "nights":
@@ -56,7 +56,8 @@ func (f *facts) deviceTable(p *pageView) {
 func (f *facts) middle(d *device, fact int) string {
 	v := f.spare[:0]
 	for _, i := range d.windows {
-		if x := f.in.Windows[i].Context[fact]; !f.in.Windows[i].Idle && !math.IsNaN(x) {
+		if w := f.in.Windows.At(i); !w.Idle && !math.IsNaN(w.Context[fact]) {
+			x := w.Context[fact]
 			v = append(v, x)
 		}
 	}
@@ -71,7 +72,7 @@ func (f *facts) middle(d *device, fact int) string {
 func (f *facts) kinds() string {
 	n := map[string]int{}
 	for _, d := range f.devices {
-		n[f.in.Windows[d.windows[0]].Kind.String()]++
+		n[f.in.Windows.At(d.windows[0]).Kind.String()]++
 	}
 	if len(n) < 2 {
 		return ""

@@ -35,6 +35,7 @@ type facts struct {
 	quality      quality
 	groups       []group          // of the scatter
 	byGroup      map[string][]int // healthy windows by group of normals, once asked for
+	usuals       map[usualOf]float64
 	listed       []cluster.Episode
 	band         *band     // of the plane, once asked for
 	leftOut      int       // episodes beyond the budget
@@ -49,13 +50,15 @@ type facts struct {
 // device is what is known of one device.
 type device struct {
 	features.Key
-	place    int   // in facts.devices
-	above    bool  // an application's, of whose disks there are recordings too
-	windows  []int // by time
-	verdicts map[cluster.Verdict]int
-	worst    float64 // largest severity of its sick windows, or of its episodes
-	level    string  // of its worst episode
-	episodes []cluster.Episode
+	place      int   // in facts.devices
+	above      bool  // an application's, of whose disks there are recordings too
+	windows    []int // by time
+	last       int64 // start of the window that came last
+	disordered bool  // they came in another order
+	verdicts   map[cluster.Verdict]int
+	worst      float64 // largest severity of its sick windows, or of its episodes
+	level      string  // of its worst episode
+	episodes   []cluster.Episode
 }
 
 // quality is the account of the data in one line.
@@ -97,9 +100,8 @@ func gather(in *Input) *facts {
 	}
 	covered, judged := 0.0, 0
 	for _, d := range f.devices {
-		byTime := func(a, b int) int { return cmp.Compare(in.Windows[a].StartNS, in.Windows[b].StartNS) }
-		if !slices.IsSortedFunc(d.windows, byTime) {
-			slices.SortStableFunc(d.windows, byTime)
+		if d.disordered {
+			slices.SortStableFunc(d.windows, func(a, b int) int { return cmp.Compare(in.Windows.At(a).StartNS, in.Windows.At(b).StartNS) })
 		}
 		f.cover(d, &covered, &judged)
 		sick, attention := b2i(d.verdicts[cluster.Sick] > 0), b2i(d.level != "")
@@ -139,7 +141,7 @@ func (f *facts) setApart(d *device, sick, attention int) {
 		f.appVerdicts[v] += n
 	}
 	for _, i := range d.windows {
-		if g := &f.in.Result.Diagnoses[i]; g.Verdict == cluster.Sick && !f.hasClass(g.ClassID) {
+		if g := f.in.Result.Diagnoses.At(i); g.Verdict == cluster.Sick && !f.hasClass(g.ClassID) {
 			f.appsOutside++
 		}
 	}
@@ -170,8 +172,8 @@ func (f *facts) tally() {
 		}
 		run, sickRun = 0, 0
 	}
-	for i := range in.Windows {
-		w, d := &in.Windows[i], &in.Result.Diagnoses[i]
+	for i := range in.Windows.Len() {
+		w, d := in.Windows.At(i), in.Result.Diagnoses.At(i)
 		if i == 0 || w.StartNS < f.first {
 			f.first = w.StartNS
 		}
@@ -187,7 +189,8 @@ func (f *facts) tally() {
 			}
 			class = -1
 		}
-		dev.windows = append(dev.windows, i)
+		dev.disordered = dev.disordered || len(dev.windows) > 0 && w.StartNS < dev.last
+		dev.windows, dev.last = append(dev.windows, i), w.StartNS
 		if d.Verdict != verdict {
 			flush()
 			verdict = d.Verdict
@@ -247,13 +250,14 @@ const (
 // begins or ends within a window is no loss: at such an edge only the share of
 // the I/O that is known counts.
 func (f *facts) cover(d *device, covered *float64, judged *int) {
-	for k, i := range d.windows {
-		w := &f.in.Windows[i]
-		if w.Idle {
+	var before, w *features.Window
+	for k := range d.windows {
+		before = w
+		if w = f.in.Windows.At(d.windows[k]); w.Idle {
 			continue
 		}
 		seen := w.Coverage
-		if k == 0 || f.in.Windows[d.windows[k-1]].EndNS != w.StartNS || k == len(d.windows)-1 || f.in.Windows[d.windows[k+1]].StartNS != w.EndNS {
+		if k == 0 || before.EndNS != w.StartNS || k == len(d.windows)-1 || f.in.Windows.At(d.windows[k+1]).StartNS != w.EndNS {
 			seen = w.Known
 		}
 		*covered += seen
@@ -276,7 +280,7 @@ func (f *facts) judgeQuality() {
 	share := func(n int64) float64 { return float64(n) / float64(max(q.lines, 1)) }
 	artefacts := float64(q.artefact) / float64(max(f.windows(), 1))
 	switch {
-	case len(f.in.Windows) == 0, q.coverage < poorCoverage, share(q.rejects) > poorRejects,
+	case f.in.Windows.Len() == 0, q.coverage < poorCoverage, share(q.rejects) > poorRejects,
 		share(q.unpaired) > poorUnpaired, artefacts > poorArtefact:
 		q.level = "poor"
 	case q.coverage < fairCoverage, share(q.rejects) > fairRejects, share(q.unpaired) > fairUnpaired, artefacts > fairArtefact:
@@ -308,7 +312,7 @@ func (f *facts) withEpisodes() int {
 func (f *facts) disks() int { return len(f.devices) - f.apps.Devices }
 
 // windows is the number of windows of disks.
-func (f *facts) windows() int { return len(f.in.Windows) - f.apps.Windows }
+func (f *facts) windows() int { return f.in.Windows.Len() - f.apps.Windows }
 
 // headline is the verdict in one sentence, and another on what applications saw of the
 // same work if they saw more.
@@ -320,9 +324,9 @@ func (f *facts) headline() string {
 	}
 	said := fmt.Sprintf("%d of %s %s attention.", f.attention, plural(f.disks(), "device"), verb)
 	switch {
-	case len(f.in.Windows) == 0 && len(f.in.Result.Findings) > 0:
+	case f.in.Windows.Len() == 0 && len(f.in.Result.Findings) > 0:
 		return fmt.Sprintf("No I/O was recorded; other logs tell of %s.", plural(len(f.in.Result.Findings), "finding"))
-	case len(f.in.Windows) == 0:
+	case f.in.Windows.Len() == 0:
 		return "Nothing to judge: the input holds no window with I/O."
 	case judged == 0:
 		said = fmt.Sprintf("Nothing to judge: all %s are idle or too damaged.", plural(f.windows(), "window"))

@@ -90,7 +90,7 @@ func (f *facts) figures() ([]figureFile, error) {
 	if len(f.groups) > 0 {
 		pic, shown := f.components()
 		all = append(all, figureFile{name: "components", title: "Windows along the first two principal components", pic: pic, legend: f.groupLegend(),
-			caption: fmt.Sprintf("%s of %s windows; the origin is healthy", count(int64(shown)), count(int64(len(f.in.Windows))))})
+			caption: fmt.Sprintf("%s of %s windows; the origin is healthy", count(int64(shown)), count(int64(f.in.Windows.Len())))})
 		pic = f.neighbourhood(p)
 		all = append(all, figureFile{name: "umap", title: "Map of windows by UMAP", caption: p.Neighbours.Caption, pic: pic, legend: f.groupLegend()})
 		pic = f.plane(p)

@@ -110,7 +110,7 @@ func TestFigureOfTheFleetHoldsItsColours(t *testing.T) {
 	check("depth", heatmap.RGB{0, 0, want[2]})
 	half := func(k int) uint8 { return uint8(128 + (int(want[k])-int(n[k]))>>1) }
 	check("change", heatmap.RGB{half(0), half(1), half(2)})
-	d := &in.Result.Diagnoses[fleet.Window[2*fleet.Cols+20]]
+	d := in.Result.Diagnoses.At(int(fleet.Window[2*fleet.Cols+20]))
 	check("pathology", rgbOf(f.colour(d.Pathology)))
 	if d.Verdict != cluster.Sick {
 		t.Errorf("the cell is %s", d.Verdict)
@@ -159,7 +159,7 @@ func TestTablesAddUp(t *testing.T) {
 		}
 	}
 	f := gather(in)
-	check("windows of the devices", sums["devices.windows"], int64(len(in.Windows)))
+	check("windows of the devices", sums["devices.windows"], int64(in.Windows.Len()))
 	check("verdicts of the devices", sums["devices.healthy"]+sums["devices.idle"]+sums["devices.artefact"]+sums["devices.sick"], sums["devices.windows"])
 	check("sick windows of the classes", sums["classes.windows"]+int64(f.byClass[0]), sums["devices.sick"])
 	check("rejected and unpaired lines by reason", sums["fates.lines"], sums["inputs.rejects"]+sums["inputs.unpaired"])

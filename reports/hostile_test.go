@@ -19,21 +19,21 @@ var hostileNames = []features.Key{
 // lets evidence, causes and inputs speak hostile words too.
 func hostile(in *Input) {
 	names := map[features.Key]features.Key{}
-	for i := range in.Windows {
-		k := in.Windows[i].Key
+	for i := range in.Windows.Len() {
+		k := in.Windows.At(i).Key
 		if _, ok := names[k]; !ok {
 			names[k] = k
 			if n := len(names) - 1; n < len(hostileNames) {
 				names[k] = hostileNames[n]
 			}
 		}
-		in.Windows[i].Key = names[k]
-		in.Result.Diagnoses[i].Key = names[k]
-		for e := range in.Result.Diagnoses[i].Evidence {
-			in.Result.Diagnoses[i].Evidence[e] = "</script><img onerror=alert(2)>"
+		in.Windows.At(i).Key = names[k]
+		in.Result.Diagnoses.At(i).Key = names[k]
+		for e := range in.Result.Diagnoses.At(i).Evidence {
+			in.Result.Diagnoses.At(i).Evidence[e] = "</script><img onerror=alert(2)>"
 		}
-		for c := range in.Result.Diagnoses[i].Causes {
-			in.Result.Diagnoses[i].Causes[c].Name = "<b onmouseover=alert(3)>cause</b>"
+		for c := range in.Result.Diagnoses.At(i).Causes {
+			in.Result.Diagnoses.At(i).Causes[c].Name = "<b onmouseover=alert(3)>cause</b>"
 		}
 	}
 	for i := range in.Result.Episodes {

@@ -54,7 +54,7 @@ func HTML(w io.Writer, in *Input) error {
 	if len(f.groups) > 0 {
 		c, shown := f.components()
 		p.Structure.Scatter, p.Structure.Shown = c.inline(), count(int64(shown))
-		p.Structure.Of = count(int64(len(in.Windows)))
+		p.Structure.Of = count(int64(in.Windows.Len()))
 		f.plane(p)
 	}
 	side.Wait()

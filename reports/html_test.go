@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/reduce"
 	"github.com/iopathy/iopathy/reports/assets"
 )
 
@@ -51,19 +53,19 @@ func TestHTMLSaysTheVerdict(t *testing.T) {
 	check("empty", &Input{}, "Nothing to judge", `class="line quality poor"`)
 
 	in = made(12, 10, 3, 3)
-	for i := range in.Windows[:10] {
-		in.Windows[i].Kind = 1 // of the first device
+	for i := range 10 {
+		in.Windows.At(i).Kind = 1 // of the first device
 	}
 	check("two kinds of latency", in, "Latency of several kinds", "none on 11 devices, q2c on 1 device")
 	in.Result.Model, in.Result.Why = "shipped", "only 7 sick windows"
 	in.Ingest.Sources[0].Rejects["torn"] = 90000
 	check("shipped and poor", in, "Labelled with the shipped classes", "only 7 sick windows", `class="line quality poor"`, "Data are poor")
 
-	for i := range in.Windows {
-		in.Windows[i].StartNS -= epoch
-		in.Windows[i].EndNS -= epoch
-		in.Result.Diagnoses[i].StartNS -= epoch
-		in.Result.Diagnoses[i].EndNS -= epoch
+	for i := range in.Windows.Len() {
+		in.Windows.At(i).StartNS -= epoch
+		in.Windows.At(i).EndNS -= epoch
+		in.Result.Diagnoses.At(i).StartNS -= epoch
+		in.Result.Diagnoses.At(i).EndNS -= epoch
 	}
 	for i := range in.Result.Episodes {
 		in.Result.Episodes[i].FromNS -= epoch
@@ -91,9 +93,9 @@ func TestHTMLRefusesPartsThatDoNotBelongTogether(t *testing.T) {
 			t.Errorf("%s: JSON wrote it", name)
 		}
 	}
-	check("a diagnosis too few", func(in *Input) { in.Result.Diagnoses = in.Result.Diagnoses[1:] })
-	check("points missing", func(in *Input) { in.Points = in.Points[:2] })
-	check("another window's diagnosis", func(in *Input) { in.Result.Diagnoses[0].StartNS++ })
+	check("a diagnosis too few", func(in *Input) { in.Result.Diagnoses = features.List(in.Result.Diagnoses.Slice()[1:]) })
+	check("points missing", func(in *Input) { in.Points = features.List(in.Points.Slice()[:2]) })
+	check("another window's diagnosis", func(in *Input) { in.Result.Diagnoses.At(0).StartNS++ })
 }
 
 var tags = regexp.MustCompile(`(?i)<(script|img|iframe|object|embed|svg|link|style|base|meta|b)\b`)
@@ -158,7 +160,7 @@ func TestCountsAddUp(t *testing.T) {
 			t.Errorf("%s: %d, want %d", what, got, want)
 		}
 	}
-	check("verdicts", verdicts, len(in.Windows))
+	check("verdicts", verdicts, in.Windows.Len())
 	sick := f.verdicts[cluster.Sick]
 	byPathology, byClass, byDevice, ofDevices := 0, 0, 0, 0
 	for _, n := range f.byPathology {
@@ -174,7 +176,7 @@ func TestCountsAddUp(t *testing.T) {
 	check("sick by pathology", byPathology, sick)
 	check("sick by class", byClass, sick)
 	check("sick by device", byDevice, sick)
-	check("windows by device", ofDevices, len(in.Windows))
+	check("windows by device", ofDevices, in.Windows.Len())
 	for _, c := range in.Result.Classes {
 		check(fmt.Sprintf("members of class %d", c.ID), f.byClass[c.ID], c.Members)
 		check(fmt.Sprintf("devices of class %d", c.ID), len(f.classDevices[c.ID]), c.Devices)
@@ -212,15 +214,15 @@ func BenchmarkHTML(b *testing.B) {
 // A trace with a relative clock begins at 0, and its map says so.
 func TestHTMLRelativeClock(t *testing.T) {
 	in := made(6, 10, 2, 3)
-	first := in.Windows[0].StartNS
-	for _, w := range in.Windows {
+	first := in.Windows.At(0).StartNS
+	for _, w := range in.Windows.Slice() {
 		first = min(first, w.StartNS)
 	}
-	for i := range in.Windows {
-		in.Windows[i].StartNS -= first
-		in.Windows[i].EndNS -= first
-		in.Result.Diagnoses[i].StartNS -= first
-		in.Result.Diagnoses[i].EndNS -= first
+	for i := range in.Windows.Len() {
+		in.Windows.At(i).StartNS -= first
+		in.Windows.At(i).EndNS -= first
+		in.Result.Diagnoses.At(i).StartNS -= first
+		in.Result.Diagnoses.At(i).EndNS -= first
 	}
 	for i := range in.Result.Episodes {
 		in.Result.Episodes[i].FromNS -= first
@@ -314,7 +316,7 @@ func TestMapOfWindows(t *testing.T) {
 	if one == other || cut(one) != cut(other) {
 		t.Error("another seed changes nothing, or more than the map")
 	}
-	in.Points = nil
+	in.Points = features.Rows[reduce.Point]{}
 	if strings.Contains(page(in), "Map of windows") {
 		t.Error("a map without points")
 	}

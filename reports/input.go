@@ -16,8 +16,8 @@ import (
 type Input struct {
 	Title     string // "" for the default
 	Version   string // of the program
-	Windows   []features.Window
-	Points    []reduce.Point // one a window, in the same order; nil if unknown
+	Windows   features.Rows[features.Window]
+	Points    features.Rows[reduce.Point] // one a window, in the same order; none if unknown
 	Result    cluster.Result
 	Catalogue cluster.Catalogue
 	Scale     heatmap.Scale        // zero for heatmap.GroupScale
@@ -78,14 +78,14 @@ func (in *Input) check() error {
 	if in == nil {
 		return errors.New("report: no input")
 	}
-	if n := len(in.Result.Diagnoses); n != len(in.Windows) {
-		return fmt.Errorf("report: %d diagnoses for %d windows", n, len(in.Windows))
+	if n := in.Result.Diagnoses.Len(); n != in.Windows.Len() {
+		return fmt.Errorf("report: %d diagnoses for %d windows", n, in.Windows.Len())
 	}
-	if n := len(in.Points); n != 0 && n != len(in.Windows) {
-		return fmt.Errorf("report: %d points for %d windows", n, len(in.Windows))
+	if n := in.Points.Len(); n != 0 && n != in.Windows.Len() {
+		return fmt.Errorf("report: %d points for %d windows", n, in.Windows.Len())
 	}
-	for i := range in.Windows {
-		w, d := &in.Windows[i], &in.Result.Diagnoses[i]
+	for i := range in.Windows.Len() {
+		w, d := in.Windows.At(i), in.Result.Diagnoses.At(i)
 		if w.Key != d.Key || w.StartNS != d.StartNS {
 			return fmt.Errorf("report: diagnosis %d is of another window", i)
 		}
@@ -96,10 +96,10 @@ func (in *Input) check() error {
 // vector gives the 12 features of window i, with the normal subtracted where
 // the points are known.
 func (in *Input) vector(i int) features.Vector {
-	if len(in.Points) > 0 {
-		return in.Points[i].Vector
+	if in.Points.Len() > 0 {
+		return in.Points.At(i).Vector
 	}
-	return in.Windows[i].Vector
+	return in.Windows.At(i).Vector
 }
 
 // pathology finds a slug's entry of the catalogue; nil if there is none.

@@ -38,8 +38,8 @@ func LabelsCSV(w io.Writer, in *Input) error {
 	if err := out.Write(row); err != nil {
 		return err
 	}
-	for i := range in.Windows {
-		win, d := &in.Windows[i], &in.Result.Diagnoses[i]
+	for i := range in.Windows.Len() {
+		win, d := in.Windows.At(i), in.Result.Diagnoses.At(i)
 		row = append(row[:0], d.Host, d.Device,
 			strconv.FormatInt(win.StartNS, 10), strconv.FormatInt(win.EndNS, 10),
 			string(d.Verdict), d.Pathology, "", digits(d.Severity), "", "", "", digits(win.Coverage))
@@ -79,7 +79,16 @@ func LabelColumns(in *Input) ([]Column, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	n := len(in.Windows)
+	rows := make([]int32, in.Windows.Len())
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	return LabelRows(in, rows), nil
+}
+
+// LabelRows is some rows of LabelColumns, by their numbers.
+func LabelRows(in *Input, rows []int32) []Column {
+	n := len(rows)
 	text := make([][]string, 5) // host, device, verdict, pathology, root cause
 	for k := range text {
 		text[k] = make([]string, n)
@@ -92,8 +101,8 @@ func LabelColumns(in *Input) ([]Column, error) {
 	for k := range vectors {
 		vectors[k], known[k] = make([]float64, n), make([]bool, n)
 	}
-	for i := range in.Windows {
-		w, d := &in.Windows[i], &in.Result.Diagnoses[i]
+	for i, row := range rows {
+		w, d := in.Windows.At(int(row)), in.Result.Diagnoses.At(int(row))
 		text[0][i], text[1][i], text[2][i] = d.Host, d.Device, string(d.Verdict)
 		start[i], end[i], coverage[i], severity[i] = w.StartNS, w.EndNS, w.Coverage, d.Severity
 		sick[i] = d.Verdict == cluster.Sick
@@ -108,7 +117,7 @@ func LabelColumns(in *Input) ([]Column, error) {
 				share[i] = d.RootCauseShare
 			}
 		}
-		vector := in.vector(i)
+		vector := in.vector(int(row))
 		for k := range features.N {
 			if known[k][i] = w.Missing.Has(k); known[k][i] {
 				vectors[k][i] = vector[k]
@@ -125,7 +134,7 @@ func LabelColumns(in *Input) ([]Column, error) {
 	for k, f := range features.Features {
 		columns = append(columns, Column{f.Name, vectors[k], known[k]})
 	}
-	return columns, nil
+	return columns
 }
 
 // digits writes a float with 6 significant digits, so that platforms whose

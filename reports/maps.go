@@ -156,25 +156,26 @@ func (f *facts) fleetMap(p *pageView, m *heatmap.Fleet) (chart, mapData) {
 func (f *facts) fleetCaption() string {
 	in := f.in
 	worst, slow := -1, -1
-	for i := range in.Windows {
-		d := &in.Result.Diagnoses[i]
-		if d.Verdict == cluster.Sick && (worst < 0 || d.Severity > in.Result.Diagnoses[worst].Severity) {
-			worst = i
+	severity, slowest := 0.0, 0.0
+	for i := range in.Windows.Len() {
+		d, w := in.Result.Diagnoses.At(i), in.Windows.At(i)
+		if d.Verdict == cluster.Sick && (worst < 0 || d.Severity > severity) {
+			worst, severity = i, d.Severity
 		}
-		v := in.Windows[i].Context[features.CtxLatencyMean]
-		if !in.Windows[i].Idle && v == v && (slow < 0 || v > in.Windows[slow].Context[features.CtxLatencyMean]) {
-			slow = i
+		v := w.Context[features.CtxLatencyMean]
+		if !w.Idle && v == v && (slow < 0 || v > slowest) {
+			slow, slowest = i, v
 		}
 	}
 	s := "No window is sick."
 	if worst >= 0 {
-		w, d := &in.Windows[worst], &in.Result.Diagnoses[worst]
+		w, d := in.Windows.At(worst), in.Result.Diagnoses.At(worst)
 		s = fmt.Sprintf("Worst window: %s at %s, window severity %.1f (%s): %s IOPS, %s ms, depth %s.",
 			deviceLabel(w.Key), f.time.at(w.StartNS), d.Severity, f.pathologyName(d.Pathology),
 			three(w.Context[features.CtxIOPS]), three(w.Context[features.CtxLatencyMean]), three(w.Context[features.CtxMeanDepth]))
 	}
 	if slow >= 0 {
-		w := &in.Windows[slow]
+		w := in.Windows.At(slow)
 		s += fmt.Sprintf(" Highest mean latency: %s ms on %s at %s.", three(w.Context[features.CtxLatencyMean]), deviceLabel(w.Key), f.time.at(w.StartNS))
 	}
 	return s
@@ -255,13 +256,13 @@ func (f *facts) course(p *pageView, m *heatmap.Fleet) (chart, picture) {
 	}
 	step := m.StepNS * int64(per)
 	origin := f.first
-	for i := range f.in.Windows {
-		d := &f.in.Result.Diagnoses[i]
+	for i := range f.in.Windows.Len() {
+		d := f.in.Result.Diagnoses.At(i)
 		if d.Verdict != cluster.Sick {
 			continue
 		}
 		if m.Aligned {
-			origin = f.in.Windows[f.index[d.Key].windows[0]].StartNS
+			origin = f.in.Windows.At(f.index[d.Key].windows[0]).StartNS
 		}
 		series[at[d.Pathology]][min(int((d.StartNS-origin)/step), bins-1)]++
 	}

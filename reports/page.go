@@ -148,7 +148,7 @@ func newPage(f *facts) *pageView {
 	p.Scale = fmt.Sprintf("%s: full red at %s IOPS, no green at %s ms, full blue at depth %s",
 		f.scale.Name, three(f.scale.IOPS), three(f.scale.LatencyMS), three(f.scale.Depth))
 	switch {
-	case len(in.Windows) == 0:
+	case in.Windows.Len() == 0:
 		p.Tone, p.Date, p.DateMachine = "warn", "no data", ""
 	case f.attention > 0:
 		p.Tone = "bad"
@@ -212,10 +212,10 @@ func modelLine(r cluster.Result) string {
 }
 
 func (f *facts) subtitle() string {
-	if len(f.in.Windows) == 0 {
+	if f.in.Windows.Len() == 0 {
 		return "no windows"
 	}
-	w := &f.in.Windows[0]
+	w := f.in.Windows.At(0)
 	s := f.time.full(f.first) + " to " + f.time.full(f.last)
 	if !f.time.relative {
 		s += " UTC"
@@ -275,11 +275,11 @@ func (f *facts) alarm(d *device) alarm {
 			e = o
 		}
 	}
-	last := f.in.Windows[d.windows[len(d.windows)-1]].EndNS
+	last := f.in.Windows.At(d.windows[len(d.windows)-1]).EndNS
 	when := fmt.Sprintf("from %s to %s", f.time.at(e.FromNS), f.time.at(e.ToNS))
 	if e.ToNS >= last {
 		when = "since " + f.time.at(e.FromNS)
-		if first := f.in.Windows[d.windows[0]].StartNS; e.FromNS <= first {
+		if first := f.in.Windows.At(d.windows[0]).StartNS; e.FromNS <= first {
 			when = "from its first window to its last"
 		}
 	}

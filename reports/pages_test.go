@@ -30,8 +30,8 @@ func incident(in *Input, who, file, raw string) *Postmortem {
 		ev.Kind, ev.Op, ev.Comm, ev.File = ingest.KindQ2C, ingest.OpWrite, names.InternString(who), names.InternString(file)
 		fold.Add(&ev, "input")
 		d := IncidentDevice{Key: e.Key, Phases: fold.Phases(), Actors: map[string][]features.Actor{"comm": fold.Actors(features.ByComm), "file": fold.Actors(features.ByFile)}, Group: who}
-		for i := range in.Windows {
-			if in.Windows[i].Key == e.Key && in.Result.Diagnoses[i].Verdict == cluster.Sick {
+		for i := range in.Windows.Len() {
+			if in.Windows.At(i).Key == e.Key && in.Result.Diagnoses.At(i).Verdict == cluster.Sick {
 				d.Worst = i
 			}
 		}
@@ -88,7 +88,7 @@ func pages(t *testing.T, in *Input, who, file, raw string) map[string]string {
 	page("matrix", func(b *bytes.Buffer) error {
 		return MatrixHTML(b, &TestMatrix{Matrix: m, Effects: effects, Bends: []string{"Along depth, kind " + who + ": no knee"}, Version: "v"})
 	})
-	d := &WindowDetail{Window: in.Windows[0], Diagnosis: in.Result.Diagnoses[0], Catalogue: in.Catalogue, Events: pm.Devices[0].Slowest, More: 3, Twins: []TwinRow{{Diagnosis: cluster.Diagnosis{Key: key, RootCause: who}, Distance: 0.5}}}
+	d := &WindowDetail{Window: *in.Windows.At(0), Diagnosis: *in.Result.Diagnoses.At(0), Catalogue: in.Catalogue, Events: pm.Devices[0].Slowest, More: 3, Twins: []TwinRow{{Diagnosis: cluster.Diagnosis{Key: key, RootCause: who}, Distance: 0.5}}}
 	page("window", func(b *bytes.Buffer) error { return WindowPage(b, d) })
 	page("device", func(b *bytes.Buffer) error {
 		return DevicePage(b, key, []cluster.Diagnosis{{Key: key, Verdict: cluster.Sick, Pathology: "sudden-stall", StartNS: 1700000000e9, EndNS: 1700000010e9}}, in.Catalogue, "v")

@@ -47,7 +47,7 @@ type band struct {
 // onPlane is a window's depth and latency over normal, and the distance from
 // the diagonal in log10.
 func (f *facts) onPlane(i int) (depth, latency, off float64, ok bool) {
-	p, w := &f.in.Points[i], &f.in.Windows[i]
+	p, w := f.in.Points.At(i), f.in.Windows.At(i)
 	depth = w.Context[features.CtxMeanDepth]
 	if !w.Missing.Has(features.LatencyLoadResidual) || !(depth > 0) || w.Idle || p.Normal.Source == "" {
 		return 0, 0, 0, false
@@ -160,13 +160,13 @@ func (f *facts) plane(p *pageView) picture {
 	pic := pl.picture("Busy or sick: latency over normal against depth; the table beside it holds the groups")
 	p.Plane = planeView{Picture: pic.inline(), Rows: rows, Caption: fmt.Sprintf(
 		"%s of %s windows. The line: latency as the normals expect it at that depth; %s. Along the line a device is busy, above the band it is slow for its load.",
-		count(int64(shown)), count(int64(len(f.in.Windows))), f.healthyBand().words)}
+		count(int64(shown)), count(int64(f.in.Windows.Len())), f.healthyBand().words)}
 	return pic
 }
 
 // devicePlane draws one device's windows, in the colour of their verdicts.
 func (f *facts) devicePlane(d *device) (picture, string) {
-	if len(f.in.Points) == 0 {
+	if f.in.Points.Len() == 0 {
 		return picture{}, ""
 	}
 	step := max((len(d.windows)+maxPlane-1)/maxPlane, 1)
@@ -182,7 +182,7 @@ func (f *facts) devicePlane(d *device) (picture, string) {
 			above++
 		}
 		colour := "var(--muted)"
-		if r := &f.in.Result.Diagnoses[i]; r.Verdict == cluster.Sick {
+		if r := f.in.Result.Diagnoses.At(i); r.Verdict == cluster.Sick {
 			colour = f.colour(r.Pathology)
 		}
 		if at[colour] == nil {

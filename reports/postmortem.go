@@ -19,9 +19,9 @@ type Postmortem struct {
 	Version      string
 	FromNS, ToNS int64 // of the incident
 	MarginNS     int64 // before and after it
-	Windows      []features.Window
-	Diagnoses    []cluster.Diagnosis // one a window
-	Episodes     []cluster.Episode   // that touch the incident, worst first
+	Windows      features.Rows[features.Window]
+	Diagnoses    features.Rows[cluster.Diagnosis] // one a window
+	Episodes     []cluster.Episode                // that touch the incident, worst first
 	Catalogue    cluster.Catalogue
 	Model        string
 	Devices      []IncidentDevice
@@ -131,7 +131,7 @@ type causeLine struct{ Name, Says, Facts string }
 type slowRow struct{ Ended, Latency, Queue, Op, Offset, Size, Who, Line, Raw string }
 
 func (pm *Postmortem) check() error {
-	if pm == nil || len(pm.Windows) != len(pm.Diagnoses) {
+	if pm == nil || pm.Windows.Len() != pm.Diagnoses.Len() {
 		return errors.New("postmortem: not one diagnosis a window")
 	}
 	if pm.ToNS <= pm.FromNS {
@@ -251,9 +251,9 @@ func incidentAnchor(i int) string { return fmt.Sprintf("incident-%d", i+1) }
 
 func (pm *Postmortem) device(f *facts, i int) incidentView {
 	d := &pm.Devices[i]
-	r := &pm.Diagnoses[d.Worst]
+	r := pm.Diagnoses.At(d.Worst)
 	v := incidentView{Anchor: incidentAnchor(i), Device: deviceLabel(d.Key), Colour: f.css(r.Pathology), Evidence: labels(r.Evidence, maxEvidence)}
-	w := &pm.Windows[d.Worst]
+	w := pm.Windows.At(d.Worst)
 	v.Summary = fmt.Sprintf("worst window %s to %s: %s, severity %.1f, confidence %s, margin %s to the next",
 		f.time.at(w.StartNS), f.time.at(w.EndNS), f.verdictName(r), r.Severity, percent(r.Confidence), three(r.Margin))
 	v.Course = pm.course(f, d.Key)

@@ -52,7 +52,7 @@ func PostmortemJSON(w io.Writer, pm *Postmortem) error {
 
 func (pm *Postmortem) deviceObject(d *IncidentDevice) map[string]any {
 	phases := map[string]any{}
-	r := &pm.Diagnoses[d.Worst]
+	r := pm.Diagnoses.At(d.Worst)
 	for p := range d.Phases {
 		ph := &d.Phases[p]
 		ladder := []map[string]any{}
@@ -103,11 +103,11 @@ func (pm *Postmortem) deviceObject(d *IncidentDevice) map[string]any {
 // inside gives the windows of a device that touch the page's span, in time.
 func (pm *Postmortem) inside(k features.Key) []int {
 	var out []int
-	for i := range pm.Windows {
-		if w := &pm.Windows[i]; w.Key == k && w.EndNS > pm.FromNS-pm.MarginNS && w.StartNS < pm.ToNS+pm.MarginNS {
+	for i := range pm.Windows.Len() {
+		if w := pm.Windows.At(i); w.Key == k && w.EndNS > pm.FromNS-pm.MarginNS && w.StartNS < pm.ToNS+pm.MarginNS {
 			out = append(out, i)
 		}
 	}
-	slices.SortFunc(out, func(a, b int) int { return cmp.Compare(pm.Windows[a].StartNS, pm.Windows[b].StartNS) })
+	slices.SortFunc(out, func(a, b int) int { return cmp.Compare(pm.Windows.At(a).StartNS, pm.Windows.At(b).StartNS) })
 	return out
 }

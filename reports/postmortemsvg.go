@@ -41,7 +41,7 @@ func (pm *Postmortem) timeline(f *facts) (template.HTML, []timelineRow) {
 		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text><line class="grid" x1="%d" x2="%d" y1="%d" y2="%d"/>`, lineLeft-8, y+13, template.HTMLEscapeString(shortened(deviceLabel(d.Key), 26)), lineLeft, lineWide, y+lineRow-3, y+lineRow-3)
 		row := timelineRow{Device: deviceLabel(d.Key)}
 		for _, at := range pm.inside(d.Key) {
-			w, r := &pm.Windows[at], &pm.Diagnoses[at]
+			w, r := pm.Windows.At(at), pm.Diagnoses.At(at)
 			colour := ""
 			switch r.Verdict {
 			case cluster.Sick:
@@ -106,7 +106,7 @@ func (pm *Postmortem) course(f *facts, k features.Key) template.HTML {
 		top := float64(n * panelHigh)
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for _, i := range at {
-			if v := pm.Windows[i].Context[l.fact]; v > 0 || v == 0 && !l.log {
+			if v := pm.Windows.At(i).Context[l.fact]; v > 0 || v == 0 && !l.log {
 				lo, hi = math.Min(lo, v), math.Max(hi, v)
 			}
 		}
@@ -128,7 +128,7 @@ func (pm *Postmortem) course(f *facts, k features.Key) template.HTML {
 		fmt.Fprintf(&b, `<text class="muted" x="%d" y="%.1f" text-anchor="end">%s</text><path class="%s" d="`, lineLeft-8, top+panelHigh/2+10, template.HTMLEscapeString(text), l.class)
 		pen, last := "M", int64(0)
 		for _, i := range at {
-			w := &pm.Windows[i]
+			w := pm.Windows.At(i)
 			v := w.Context[l.fact]
 			if !(v > 0 || v == 0 && !l.log) {
 				pen = "M"

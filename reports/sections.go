@@ -79,10 +79,10 @@ func (f *facts) sections(p *pageView) {
 // worstWindow is the sick window of a device with the largest severity, of equal
 // ones the first; -1 of a healthy one.
 func (f *facts) worstWindow(d *device) int {
-	worst := -1
+	worst, severity := -1, 0.0
 	for _, i := range d.windows {
-		if r := &f.in.Result.Diagnoses[i]; r.Verdict == cluster.Sick && (worst < 0 || r.Severity > f.in.Result.Diagnoses[worst].Severity) {
-			worst = i
+		if r := f.in.Result.Diagnoses.At(i); r.Verdict == cluster.Sick && (worst < 0 || r.Severity > severity) {
+			worst, severity = i, r.Severity
 		}
 	}
 	return worst
@@ -91,7 +91,7 @@ func (f *facts) worstWindow(d *device) int {
 func (f *facts) section(d *device) sectionView {
 	in := f.in
 	worst := f.worstWindow(d)
-	w, r := &in.Windows[worst], &in.Result.Diagnoses[worst]
+	w, r := in.Windows.At(worst), in.Result.Diagnoses.At(worst)
 	s := sectionView{
 		Anchor: f.anchor(d), Device: deviceLabel(d.Key), Level: d.level, Colour: f.css(r.Pathology),
 		Summary:  fmt.Sprintf("%s of %s sick · worst window severity %.1f · %s", plural(d.verdicts[cluster.Sick], "window"), count(int64(len(d.windows))), d.worst, f.pathologyName(r.Pathology)),
@@ -124,8 +124,8 @@ func (f *facts) section(d *device) sectionView {
 		}
 	}
 	s.Features = f.features(worst)
-	if len(in.Points) > 0 {
-		s.Worst.Normal = againstWords(&in.Points[worst].Normal)
+	if in.Points.Len() > 0 {
+		s.Worst.Normal = againstWords(&in.Points.At(worst).Normal)
 	}
 	s.Facts = worstFacts(w)
 	s.Analyses, s.Curve = f.analyses(d.Key)
@@ -168,7 +168,7 @@ const zSpan = 10
 
 // features lists the 12 features of a window with their deviations.
 func (f *facts) features(i int) []featureView {
-	w := &f.in.Windows[i]
+	w := f.in.Windows.At(i)
 	vector := f.in.vector(i)
 	out := make([]featureView, 0, features.N)
 	for k, t := range features.Features {
@@ -176,8 +176,8 @@ func (f *facts) features(i int) []featureView {
 		if v.Known {
 			v.Value = three(vector[k])
 		}
-		if v.Known && len(f.in.Points) > 0 {
-			z := f.in.Points[i].Z[k]
+		if v.Known && f.in.Points.Len() > 0 {
+			z := f.in.Points.At(i).Z[k]
 			v.Z = fmt.Sprintf("%+.1f", z)
 			v.High = abs(z) >= 3
 			at := 50 * min(abs(z), zSpan) / zSpan

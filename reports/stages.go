@@ -76,8 +76,8 @@ func StageObjects(l *analysis.Ladder, pressure string) map[string]any {
 func (f *facts) ladderOf(d *device, verdict cluster.Verdict) *analysis.Ladder {
 	l := &analysis.Ladder{}
 	for _, i := range d.windows {
-		if f.in.Result.Diagnoses[i].Verdict == verdict {
-			l.Add(&f.in.Windows[i])
+		if f.in.Result.Diagnoses.At(i).Verdict == verdict {
+			l.Add(f.in.Windows.At(i))
 		}
 	}
 	return l

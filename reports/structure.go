@@ -111,8 +111,9 @@ func (f *facts) centres(s *structureView) {
 	for _, g := range f.groups {
 		x, y := 0.0, 0.0
 		for _, i := range g.windows {
-			x += f.in.Points[i].Y[0]
-			y += f.in.Points[i].Y[1]
+			at := f.in.Points.At(int(i)).Y
+			x += at[0]
+			y += at[1]
 		}
 		n := float64(len(g.windows))
 		s.Centres = append(s.Centres, centreView{g.name, template.CSS(g.colour), count(int64(len(g.windows))), signed(x / n), signed(y / n)})
@@ -128,7 +129,7 @@ type group struct {
 // scatterGroups sorts windows with at least two coordinates by what they are:
 // healthy first, so that the sick are drawn above.
 func (f *facts) scatterGroups() []group {
-	if len(f.in.Points) == 0 {
+	if f.in.Points.Len() == 0 {
 		return nil
 	}
 	slugs := f.slugs()
@@ -139,9 +140,9 @@ func (f *facts) scatterGroups() []group {
 		at[s] = i + 1
 		out = append(out, group{f.pathologyName(s), f.colour(s), make([]int32, 0, f.byPathology[s])})
 	}
-	for i := range f.in.Points {
-		d := &f.in.Result.Diagnoses[i]
-		if len(f.in.Points[i].Y) < 2 {
+	for i := range f.in.Points.Len() {
+		d := f.in.Result.Diagnoses.At(i)
+		if d.Verdict != cluster.Healthy && d.Verdict != cluster.Sick || len(f.in.Points.At(i).Y) < 2 {
 			continue
 		}
 		switch d.Verdict {

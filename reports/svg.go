@@ -23,15 +23,15 @@ const sparkBars = 300
 // more windows than bars, a bar shows the worst of its windows.
 func (f *facts) spark(d *device) picture {
 	in := f.in
-	first, last := in.Windows[d.windows[0]].StartNS, in.Windows[d.windows[len(d.windows)-1]].EndNS
-	window := in.Windows[d.windows[0]].EndNS - first
+	first, last := in.Windows.At(d.windows[0]).StartNS, in.Windows.At(d.windows[len(d.windows)-1]).EndNS
+	window := in.Windows.At(d.windows[0]).EndNS - first
 	step := max((last-first+sparkBars-1)/sparkBars, window, 1)
 	wide := sparkWide * float64(step) / float64(max(last-first, 1))
 	y := func(severity float64) float64 { return sparkHigh - 2 - (sparkHigh-4)*min(severity, 10)/10 }
 	worst := make([]float64, (last-first+step-1)/step)
 	colours := make([]string, len(worst))
 	for _, i := range d.windows {
-		r := &in.Result.Diagnoses[i]
+		r := in.Result.Diagnoses.At(i)
 		severity, colour := r.Severity, "var(--quiet)"
 		switch r.Verdict {
 		case cluster.Idle:

@@ -56,6 +56,9 @@ func madeCatalogue() cluster.Catalogue {
 func made(devices, windows, sick int, seed uint64) *Input {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	in := &Input{Version: "v0.1.0-test", Catalogue: madeCatalogue(), Config: "window: 10s\ntick: 100ms\ncluster:\n  k: 8\n", Model: "fitted on this input; priors of the shipped model", Seed: 7}
+	var ws []features.Window
+	var points []reduce.Point
+	var said []cluster.Diagnosis
 	members := map[int]int{}
 	classDevices := map[int]map[features.Key]bool{}
 	for d := range devices {
@@ -149,9 +152,7 @@ func made(devices, windows, sick int, seed uint64) *Input {
 				p.Y[1] += z * math.Sin(float64(k)*1.7) / 2
 				p.Y[2] += z / 6
 			}
-			in.Windows = append(in.Windows, w)
-			in.Points = append(in.Points, p)
-			in.Result.Diagnoses = append(in.Result.Diagnoses, dia)
+			ws, points, said = append(ws, w), append(points, p), append(said, dia)
 		}
 		if episode.Windows > 0 {
 			s := episode.Severity
@@ -164,9 +165,10 @@ func made(devices, windows, sick int, seed uint64) *Input {
 			in.Result.Episodes = append(in.Result.Episodes, episode)
 		}
 	}
-	for i := range in.Points {
-		in.Points[i].Window = &in.Windows[i]
+	for i := range points {
+		points[i].Window = &ws[i]
 	}
+	in.Windows, in.Points, in.Result.Diagnoses = features.List(ws), features.List(points), features.List(said)
 	sortEpisodes(in.Result.Episodes)
 	in.Result.Model, in.Result.Why = "fitted", ""
 	in.Result.Silhouette = 0.41
@@ -221,11 +223,11 @@ func made(devices, windows, sick int, seed uint64) *Input {
 		})
 	}
 	in.Ingest.Devices = []DeviceSources{{
-		Host: in.Windows[0].Host, Device: in.Windows[0].Device, Coverage: 0.995,
+		Host: in.Windows.At(0).Host, Device: in.Windows.At(0).Device, Coverage: 0.995,
 		Recordings: []Recording{
-			{Inputs: []string{"trace.blkparse"}, Format: "blkparse", Rank: "block trace", Kind: "q2c", FromNS: in.Windows[0].StartNS, ToNS: in.Windows[0].EndNS,
-				Requests: 4000, Bytes: 16384000, UsedNS: 10e9, Used: [][2]int64{{in.Windows[0].StartNS, in.Windows[0].EndNS}}, Stretches: 1, Counters: "iostat"},
-			{Inputs: []string{"snoop.txt"}, Format: "biosnoop", Rank: "driver trace", Kind: "d2c", FromNS: in.Windows[0].StartNS, ToNS: in.Windows[0].EndNS,
+			{Inputs: []string{"trace.blkparse"}, Format: "blkparse", Rank: "block trace", Kind: "q2c", FromNS: in.Windows.At(0).StartNS, ToNS: in.Windows.At(0).EndNS,
+				Requests: 4000, Bytes: 16384000, UsedNS: 10e9, Used: [][2]int64{{in.Windows.At(0).StartNS, in.Windows.At(0).EndNS}}, Stretches: 1, Counters: "iostat"},
+			{Inputs: []string{"snoop.txt"}, Format: "biosnoop", Rank: "driver trace", Kind: "d2c", FromNS: in.Windows.At(0).StartNS, ToNS: in.Windows.At(0).EndNS,
 				Requests: 3990, Bytes: 16343040, Check: Check{3990, 16343040, 4000, 16384000}},
 		},
 	}}

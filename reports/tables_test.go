@@ -64,13 +64,13 @@ func TestLabelsCSVKeepsHostileNamesWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) != len(in.Windows)+1 {
-		t.Fatalf("%d rows for %d windows", len(rows)-1, len(in.Windows))
+	if len(rows) != in.Windows.Len()+1 {
+		t.Fatalf("%d rows for %d windows", len(rows)-1, in.Windows.Len())
 	}
 	for i, r := range rows[1:] {
 		// The reader of CSV takes \r\n for \n; nothing else may change.
-		if want := strings.ReplaceAll(in.Windows[i].Device, "\r\n", "\n"); r[0] != in.Windows[i].Host || r[1] != want {
-			t.Errorf("row %d is of %q/%q, want %q/%q", i, r[0], r[1], in.Windows[i].Host, want)
+		if want := strings.ReplaceAll(in.Windows.At(i).Device, "\r\n", "\n"); r[0] != in.Windows.At(i).Host || r[1] != want {
+			t.Errorf("row %d is of %q/%q, want %q/%q", i, r[0], r[1], in.Windows.At(i).Host, want)
 		}
 	}
 }

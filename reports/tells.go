@@ -20,11 +20,11 @@ func (f *facts) tells(d *device, e *cluster.Episode) []string {
 	if p == nil || d == nil {
 		return nil
 	}
-	worst := -1
+	worst, severity := -1, 0.0
 	for _, i := range d.windows {
-		r := &f.in.Result.Diagnoses[i]
-		if r.Verdict == cluster.Sick && r.StartNS >= e.FromNS && r.EndNS <= e.ToNS && (worst < 0 || r.Severity > f.in.Result.Diagnoses[worst].Severity) {
-			worst = i
+		r := f.in.Result.Diagnoses.At(i)
+		if r.Verdict == cluster.Sick && r.StartNS >= e.FromNS && r.EndNS <= e.ToNS && (worst < 0 || r.Severity > severity) {
+			worst, severity = i, r.Severity
 		}
 	}
 	if worst < 0 {
@@ -47,12 +47,12 @@ func (f *facts) tells(d *device, e *cluster.Episode) []string {
 
 // told is a fact of window i by name; NaN if it is unknown.
 func (f *facts) told(i int, fact string) float64 {
-	w := &f.in.Windows[i]
+	w := f.in.Windows.At(i)
 	if fact == cluster.LatencyOverNormal {
-		if !w.Missing.Has(features.LatencyLoadResidual) || len(f.in.Points) == 0 {
+		if !w.Missing.Has(features.LatencyLoadResidual) || f.in.Points.Len() == 0 {
 			return math.NaN()
 		}
-		return math.Pow(10, f.in.Points[i].Vector[features.LatencyLoadResidual])
+		return math.Pow(10, f.in.Points.At(i).Vector[features.LatencyLoadResidual])
 	}
 	if k := factIndex(fact); k >= 0 {
 		return w.Context[k]
@@ -67,37 +67,60 @@ func (f *facts) usual(d *device, i int, fact string) float64 {
 	if k < 0 {
 		return math.NaN()
 	}
-	var v []float64
-	for _, n := range d.windows {
-		v = f.healthy(v, n, k)
-	}
-	if len(v) == 0 && len(f.in.Points) > 0 {
-		if f.byGroup == nil {
-			f.byGroup = map[string][]int{}
-			for n := range f.in.Points {
-				if f.in.Result.Diagnoses[n].Verdict == cluster.Healthy {
-					g := f.in.Points[n].Normal.Group
-					f.byGroup[g] = append(f.byGroup[g], n)
-				}
-			}
-		}
-		for _, n := range f.byGroup[f.in.Points[i].Normal.Group] {
-			v = f.healthy(v, n, k)
+	of := usualOf{Key: d.Key, fact: k}
+	if d.verdicts[cluster.Healthy] > 0 {
+		if x := f.usually(of, d.windows); !math.IsNaN(x) {
+			return x
 		}
 	}
-	if len(v) == 0 {
+	if f.in.Points.Len() == 0 {
 		return math.NaN()
 	}
-	slices.Sort(v)
-	return v[(len(v)-1)/2]
+	if f.byGroup == nil {
+		f.byGroup = map[string][]int{}
+		for n := range f.in.Points.Len() {
+			if f.in.Result.Diagnoses.At(n).Verdict == cluster.Healthy {
+				g := f.in.Points.At(n).Normal.Group
+				f.byGroup[g] = append(f.byGroup[g], n)
+			}
+		}
+	}
+	of = usualOf{group: f.in.Points.At(i).Normal.Group, fact: k}
+	return f.usually(of, f.byGroup[of.group])
 }
 
-// healthy adds a fact of window n if the window is healthy and tells it.
-func (f *facts) healthy(v []float64, n, fact int) []float64 {
-	if x := f.in.Windows[n].Context[fact]; f.in.Result.Diagnoses[n].Verdict == cluster.Healthy && !math.IsNaN(x) {
-		v = append(v, x)
+// usualOf is whose median a fact's is: of a device, or of a group.
+type usualOf struct {
+	features.Key
+	group string
+	fact  int
+}
+
+// usually is the median of a fact over the healthy ones of windows, NaN of none.
+// It is asked once: the episodes of a device, or of a group, ask the same.
+func (f *facts) usually(of usualOf, windows []int) float64 {
+	if x, ok := f.usuals[of]; ok {
+		return x
 	}
-	return v
+	var v []float64
+	for _, n := range windows {
+		if f.in.Result.Diagnoses.At(n).Verdict != cluster.Healthy {
+			continue
+		}
+		if x := f.in.Windows.At(n).Context[of.fact]; !math.IsNaN(x) {
+			v = append(v, x)
+		}
+	}
+	x := math.NaN()
+	if len(v) > 0 {
+		slices.Sort(v)
+		x = v[(len(v)-1)/2]
+	}
+	if f.usuals == nil {
+		f.usuals = map[usualOf]float64{}
+	}
+	f.usuals[of] = x
+	return x
 }
 
 func factIndex(name string) int {

@@ -16,19 +16,19 @@ func TestTellsNameTheDecidingNumber(t *testing.T) {
 	if p == nil {
 		t.Fatalf("the worst episode is %s", e.Pathology)
 	}
-	for i := range in.Windows { // all of one depth, but for the worst window of the episode
-		in.Windows[i].Context[features.CtxMeanDepth] = 2
+	for i := range in.Windows.Len() { // all of one depth, but for the worst window of the episode
+		in.Windows.At(i).Context[features.CtxMeanDepth] = 2
 	}
 	worst := -1
-	for i := range in.Windows {
-		r := &in.Result.Diagnoses[i]
-		if r.Key == e.Key && r.Verdict == cluster.Sick && (worst < 0 || r.Severity > in.Result.Diagnoses[worst].Severity) {
+	for i := range in.Windows.Len() {
+		r := in.Result.Diagnoses.At(i)
+		if r.Key == e.Key && r.Verdict == cluster.Sick && (worst < 0 || r.Severity > in.Result.Diagnoses.At(worst).Severity) {
 			worst = i
 		}
 	}
-	in.Windows[worst].Context[features.CtxMeanDepth] = 96
-	in.Windows[worst].Context[features.CtxStallSeconds] = 0.25
-	in.Points[worst].Vector[features.LatencyLoadResidual] = math.Log10(3)
+	in.Windows.At(worst).Context[features.CtxMeanDepth] = 96
+	in.Windows.At(worst).Context[features.CtxStallSeconds] = 0.25
+	in.Points.At(worst).Vector[features.LatencyLoadResidual] = math.Log10(3)
 	check := func(want string, tells ...cluster.Tell) {
 		t.Helper()
 		p.Tells = tells
@@ -42,6 +42,6 @@ func TestTellsNameTheDecidingNumber(t *testing.T) {
 	check("stood for 0.25 s", cluster.Tell{Fact: "stall_s", Says: "stood for {}"}) // no healthy window knows it
 	check("3 times slower", cluster.Tell{Fact: cluster.LatencyOverNormal, From: 1.2, Says: "{} times slower"})
 	check("", cluster.Tell{Fact: "period_s", Says: "every {}"}) // unknown
-	in.Windows[worst].Missing |= 1 << features.LatencyLoadResidual
+	in.Windows.At(worst).Missing |= 1 << features.LatencyLoadResidual
 	check("", cluster.Tell{Fact: cluster.LatencyOverNormal, Says: "{} times slower"})
 }

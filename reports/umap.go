@@ -33,16 +33,20 @@ func (f *facts) neighbourhood(p *pageView) picture {
 	o := reduce.DefaultMapOptions()
 	o.Seed = in.Seed
 	at := reduce.MapPoints(in.Points, func(i int) bool {
-		v := in.Result.Diagnoses[i].Verdict
-		return in.Points[i].Space == space && len(in.Points[i].Y) >= 2 && (v == cluster.Healthy || v == cluster.Sick)
+		v := in.Result.Diagnoses.At(i).Verdict
+		if v != cluster.Healthy && v != cluster.Sick {
+			return false
+		}
+		p := in.Points.At(i)
+		return p.Space == space && len(p.Y) >= 2
 	}, o)
 	if n == 0 || len(at) < minMap {
 		return picture{}
 	}
-	d := len(in.Points[at[0]].Y)
+	d := len(in.Points.At(at[0]).Y)
 	rows := make([]float64, 0, len(at)*d)
 	for _, i := range at {
-		rows = append(rows, in.Points[i].Y...)
+		rows = append(rows, in.Points.At(i).Y...)
 	}
 	places := reduce.Map(rows, d, o)
 	nearest := reduce.Nearest(places)
@@ -74,7 +78,7 @@ func (f *facts) neighbourhood(p *pageView) picture {
 	pl.y.lo, pl.y.hi = spread(ys)
 	view := neighbourView{Caption: fmt.Sprintf(
 		"UMAP of %s of %s windows (smallest hash of device and time; seed %d). Like windows lie side by side. A picture only: "+
-			"distances between groups and their sizes mean nothing, and no verdict, class or distance is taken from it.", count(int64(len(at))), count(int64(len(in.Windows))), o.Seed)}
+			"distances between groups and their sizes mean nothing, and no verdict, class or distance is taken from it.", count(int64(len(at))), count(int64(in.Windows.Len())), o.Seed)}
 	for g := range f.groups {
 		if drawn[g] == 0 {
 			continue
@@ -96,15 +100,12 @@ const minMap = 20
 func (f *facts) commonSpace() (*reduce.Model, int) {
 	counts := map[*reduce.Model]int{}
 	var order []*reduce.Model
-	for i := 0; i < len(f.in.Points); {
-		s, from := f.in.Points[i].Space, i
-		for i < len(f.in.Points) && f.in.Points[i].Space == s {
-			i++
-		}
+	for i := range f.in.Points.Len() {
+		s := f.in.Points.At(i).Space
 		if counts[s] == 0 {
 			order = append(order, s)
 		}
-		counts[s] += i - from
+		counts[s]++
 	}
 	var best *reduce.Model
 	for _, s := range order {

@@ -23,7 +23,7 @@ const (
 // from its devices, and bytes read from the devices over bytes that programs read.
 // Windows are those of one host; devices that others carry have none, so that
 // a byte counts once. A layer that is absent leaves its question unasked.
-func Amplifications(host string, windows []features.Window) []Finding {
+func Amplifications(host string, windows features.Rows[features.Window]) []Finding {
 	type layers struct {
 		length, device, caller, app float64 // s and bytes read
 		faults                      float64
@@ -33,8 +33,8 @@ func Amplifications(host string, windows []features.Window) []Finding {
 	type span struct{ from, to int64 }
 	by := map[span]*layers{}
 	var order []span
-	for i := range windows {
-		w := &windows[i]
+	for i := range windows.Len() {
+		w := windows.At(i)
 		c := &w.Context
 		read := c[features.CtxBytesPerS] * (1 - c[features.CtxWriteBytesShare]) * float64(w.CoveredTicks) * float64(w.TickNS) / 1e9
 		if !(read >= 0) { // unknown, or nothing was read or written

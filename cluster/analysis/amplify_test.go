@@ -25,7 +25,7 @@ func TestAmplifications(t *testing.T) {
 	nan := math.NaN()
 	check := func(what string, windows []features.Window, want map[Kind]float64, holds map[Kind]bool, says string) {
 		t.Helper()
-		all := Amplifications("h", windows)
+		all := Amplifications("h", features.List(windows))
 		if len(all) != len(want) {
 			t.Errorf("%s: %d findings, want %d: %+v", what, len(all), len(want), all)
 		}

@@ -83,7 +83,7 @@ func (a *app) calibrate(ctx context.Context, truth string) error {
 	if err != nil {
 		return err
 	}
-	if len(windows) == 0 {
+	if windows.Len() == 0 {
 		return errNoWindows
 	}
 	c, err := job.Calibrate(windows, inv, catalogue, func(windowNS int64) ([]score.Device, error) { return a.incidents(ctx, truth, windowNS) })

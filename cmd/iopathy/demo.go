@@ -135,8 +135,8 @@ func truth() ([]truthRow, error) {
 func against(d *local.Diagnosed, t truthRow) (right, all int, said string) {
 	var order []string
 	counts := map[string]int{}
-	for i := range d.Result.Diagnoses {
-		g := &d.Result.Diagnoses[i]
+	for i := range d.Result.Diagnoses.Len() {
+		g := d.Result.Diagnoses.At(i)
 		if g.Key != (features.Key{Host: t.host, Device: t.device}) {
 			continue
 		}

@@ -102,9 +102,9 @@ func (a *app) periods(truth *sides) (*score.PeriodScore, error) {
 	if err != nil {
 		return nil, err
 	}
-	told := make([]score.Told, len(windows))
-	for i := range windows {
-		w := &windows[i]
+	told := make([]score.Told, windows.Len())
+	for i := range windows.Len() {
+		w := windows.At(i)
 		told[i] = score.Told{Key: score.Key{Host: w.Host, Device: w.Device}, StartNS: w.StartNS, EndNS: w.EndNS, PeriodS: w.Context[features.CtxPeriod]}
 	}
 	return score.Periods(told, truth.devices), nil
@@ -328,7 +328,7 @@ func (a *app) shuffled(truth *sides) (*score.Measures, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(windows) == 0 {
+	if windows.Len() == 0 {
 		return nil, errNoWindows
 	}
 	d, err := job.Shuffled(windows, inv, catalogue)
@@ -336,8 +336,8 @@ func (a *app) shuffled(truth *sides) (*score.Measures, error) {
 		return nil, err
 	}
 	var said []score.Said
-	for i := range d.Result.Diagnoses {
-		said = append(said, local.Said(&d.Result.Diagnoses[i]))
+	for i := range d.Result.Diagnoses.Len() {
+		said = append(said, local.Said(d.Result.Diagnoses.At(i)))
 	}
 	return truth.score(said), nil
 }

@@ -60,11 +60,11 @@ where the recording's own clock is relative).`,
 			if err != nil {
 				return err
 			}
-			slow, err := job.Slowest(&d.Windows[at], slowestShown)
+			slow, err := job.Slowest(d.Windows.At(at), slowestShown)
 			if err != nil {
 				return err
 			}
-			asked, err := job.AnalysesOf(d, d.Windows[at].Key)
+			asked, err := job.AnalysesOf(d, d.Windows.At(at).Key)
 			if err != nil {
 				return err
 			}

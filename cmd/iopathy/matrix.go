@@ -15,7 +15,6 @@ import (
 	"github.com/iopathy/iopathy/cluster/knee"
 	"github.com/iopathy/iopathy/cluster/matrix"
 	"github.com/iopathy/iopathy/cmd/internal/local"
-	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/reports"
 )
 
@@ -102,7 +101,7 @@ func (a *app) figures(ctx context.Context, run *local.TestMatrixRun) (matrix.Fig
 	if err != nil {
 		return matrix.Figures{}, err
 	}
-	var windows []features.Window
+	var windows *local.Windows
 	if in.Useful() {
 		if windows, _, err = job.Features(ctx, in.IDs); err != nil {
 			return matrix.Figures{}, err

@@ -144,9 +144,9 @@ func (a *app) diagnosedOf(fit bool, first, last string) (*local.Job, *local.Diag
 		a.say("iopathy: %s", other)
 	}
 	switch {
-	case len(windows) == 0 && first != "":
+	case windows.Len() == 0 && first != "":
 		return nil, nil, usage("the lake holds no windows from %s to %s", first, last)
-	case len(windows) == 0:
+	case windows.Len() == 0:
 		return nil, nil, errNoWindows
 	}
 	if !fit {

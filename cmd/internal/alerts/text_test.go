@@ -17,13 +17,16 @@ import (
 // night is a diagnosis with episodes of the severities.
 func night(severities ...float64) *local.Diagnosed {
 	d := &local.Diagnosed{}
+	var windows []features.Window
+	var said []cluster.Diagnosis
 	for i, s := range severities {
 		k := features.Key{Host: "h1", Device: "sd" + string(rune('a'+i))}
 		d.Result.Episodes = append(d.Result.Episodes, cluster.Episode{Key: k, FromNS: 1_700_000_000e9, ToNS: 1_700_000_060e9, Pathology: "queue-saturation", ClassID: 1,
 			Severity: s, Level: "bad", Confidence: 0.9})
-		d.Windows = append(d.Windows, features.Window{Key: k})
-		d.Result.Diagnoses = append(d.Result.Diagnoses, cluster.Diagnosis{Key: k, Verdict: cluster.Sick, Pathology: "queue-saturation"})
+		windows = append(windows, features.Window{Key: k})
+		said = append(said, cluster.Diagnosis{Key: k, Verdict: cluster.Sick, Pathology: "queue-saturation"})
 	}
+	d.Windows, d.Result.Diagnoses = features.List(windows), features.List(said)
 	return d
 }
 

@@ -37,8 +37,8 @@ func worstDevices(d *Diagnosed) []features.Key {
 // sickDevices are those with a sick window or an episode, the worst first.
 func sickDevices(d *Diagnosed) []features.Key {
 	worst := map[features.Key]float64{}
-	for i := range d.Result.Diagnoses {
-		if x := &d.Result.Diagnoses[i]; x.Verdict == cluster.Sick {
+	for i := range d.Result.Diagnoses.Len() {
+		if x := d.Result.Diagnoses.At(i); x.Verdict == cluster.Sick {
 			worst[x.Key] = max(worst[x.Key], x.Severity)
 		}
 	}
@@ -85,21 +85,25 @@ func (j *Job) analyse(d *Diagnosed, keys []features.Key) ([]analysis.Finding, er
 		pauses[host] = found
 		all = append(all, analysis.Pauses(host, found, len(byHost[host])))
 	}
-	windows, devices, ofHost := map[features.Key][]features.Window{}, map[string]int{}, map[string][]features.Window{}
-	for i := range d.Windows {
-		w := &d.Windows[i]
-		if i == 0 || d.Windows[i-1].Key != w.Key {
-			devices[w.Host]++
+	// A device's windows stand together, and so do a host's.
+	devices, own, ofHost := map[string]int{}, map[features.Key][2]int{}, map[string][2]int{}
+	var last features.Key
+	for i := range d.Windows.Len() {
+		k := d.Windows.At(i).Key
+		if i == 0 || k != last {
+			devices[k.Host]++
+			own[k] = [2]int{i, i}
+			if i == 0 || k.Host != last.Host {
+				ofHost[k.Host] = [2]int{i, i}
+			}
+			last = k
 		}
-		if hosts[w.Host] {
-			ofHost[w.Host] = append(ofHost[w.Host], *w)
-		}
-		if slices.Contains(keys, w.Key) {
-			windows[w.Key] = append(windows[w.Key], *w)
-		}
+		own[k], ofHost[k.Host] = [2]int{own[k][0], i + 1}, [2]int{ofHost[k.Host][0], i + 1}
 	}
 	for _, host := range sortedKeys(ofHost) {
-		all = append(all, analysis.Amplifications(host, ofHost[host])...)
+		if at := ofHost[host]; hosts[host] {
+			all = append(all, analysis.Amplifications(host, d.Windows.Range(at[0], at[1]))...)
+		}
 	}
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, byKey)
@@ -114,12 +118,13 @@ func (j *Job) analyse(d *Diagnosed, keys []features.Key) ([]analysis.Finding, er
 		if f, ok := analysis.PausedDevice(k, pauses[k.Host]); ok {
 			all = append(all, f)
 		}
+		windows := d.Windows.Range(own[k][0], own[k][1]).Slice()
 		full := analysis.Saturation(k, p)
 		all = append(all, full, analysis.Conflict(p, &full))
-		if f, ok := analysis.MetadataKnee(windows[k], &full); ok {
+		if f, ok := analysis.MetadataKnee(windows, &full); ok {
 			all = append(all, f)
 		}
-		all = append(all, analysis.Periodic(k, p), analysis.SlowRegion(k, p), analysis.Alignment(k, windows[k]), analysis.Merging(k, windows[k]), analysis.Tier(k, p))
+		all = append(all, analysis.Periodic(k, p), analysis.SlowRegion(k, p), analysis.Alignment(k, windows), analysis.Merging(k, windows), analysis.Tier(k, p))
 	}
 	return all, nil
 }

@@ -26,13 +26,8 @@ const (
 // baselines writes what the healthy windows were like, a part a date and host,
 // in the place of what was written of that day before.
 func (k *keeping) baselines(d *Diagnosed) error {
-	for _, c := range byCell(len(d.Windows), func(i int) (string, int64) { return d.Windows[i].Host, d.Windows[i].StartNS }) {
-		points := make([]reduce.Point, len(c.rows))
-		said := make([]*cluster.Diagnosis, len(c.rows))
-		for n, i := range c.rows {
-			points[n], said[n] = d.Points[i], &d.Result.Diagnoses[i]
-		}
-		nights := reduce.Learn(points, learnable(said))
+	for _, c := range cellsOf(d.Windows) {
+		nights := d.learnt(c.rows)
 		if len(nights) == 0 {
 			continue // what stood there goes
 		}
@@ -46,26 +41,46 @@ func (k *keeping) baselines(d *Diagnosed) error {
 	return nil
 }
 
-// learnable tells which windows of one day a baseline may learn from.
+// learnt makes the nights of some windows, of one host and day, device by device.
+func (d *Diagnosed) learnt(rows []int32) []reduce.Night {
+	var nights []reduce.Night
+	for from, to := 0, 0; from < len(rows); from = to {
+		said := []*cluster.Diagnosis{d.Result.Diagnoses.At(int(rows[from]))}
+		for to = from + 1; to < len(rows); to++ {
+			g := d.Result.Diagnoses.At(int(rows[to]))
+			if g.Key != said[0].Key {
+				break
+			}
+			said = append(said, g)
+		}
+		use := learnable(said)
+		points := make([]reduce.Point, len(said))
+		for i := range points {
+			if use[i] {
+				points[i] = *d.Points.At(int(rows[from+i]))
+			}
+		}
+		nights = append(nights, reduce.Learn(points, use)...)
+	}
+	return nights
+}
+
+// learnable tells which windows of one device and day a baseline may learn from.
 func learnable(said []*cluster.Diagnosis) []bool {
-	type count struct{ healthy, judged int }
-	counts := map[features.Key]count{}
+	healthy, judged := 0, 0
 	for _, d := range said {
-		n := counts[d.Key]
 		switch d.Verdict {
 		case cluster.Healthy:
-			n.healthy++
-			n.judged++
+			healthy++
+			judged++
 		case cluster.Sick:
-			n.judged++
+			judged++
 		}
-		counts[d.Key] = n
 	}
 	use := make([]bool, len(said))
 	for i, d := range said {
-		n := counts[d.Key]
 		use[i] = d.Verdict == cluster.Healthy && d.Confidence >= learnConfidence && d.Severity <= learnSeverity && d.Coverage >= learnCoverage &&
-			float64(n.healthy) >= learnShare*float64(n.judged)
+			float64(healthy) >= learnShare*float64(judged)
 	}
 	return use
 }
@@ -84,21 +99,13 @@ func (j *Job) history(f *family, inv reduce.Inventory) (*reduce.History, error) 
 	}
 	own, models := map[features.Key]bool{}, map[string]bool{}
 	hosts := map[string]bool{}
-	var first, last int64
-	for i := range f.windows {
-		w := &f.windows[i]
-		if i == 0 || w.StartNS < first {
-			first = w.StartNS
-		}
-		last = max(last, w.EndNS)
-		if !own[w.Key] {
-			own[w.Key], hosts[w.Host] = true, true
-			if m := inv[w.Key].Model; m != "" {
-				models[m] = true
-			}
+	for _, k := range f.devices {
+		own[k], hosts[k.Host] = true, true
+		if m := inv[k].Model; m != "" {
+			models[m] = true
 		}
 	}
-	parts := baselineParts(manifests, first, last, hosts, len(models) > 0)
+	parts := baselineParts(manifests, f.startNS, f.endNS, hosts, len(models) > 0)
 	nights, err := j.nightsOf(parts, func(k features.Key, model string, level bool) bool {
 		return level && (own[k] || models[model])
 	})

@@ -98,8 +98,8 @@ func (n *nightsLake) label(night int) *Diagnosed {
 // sick is the share of a device's windows that are said to degrade.
 func (d *Diagnosed) sick(device string) float64 {
 	sick, all := 0, 0
-	for i := range d.Windows {
-		if r := &d.Result.Diagnoses[i]; d.Windows[i].Device == device && r.Verdict != cluster.Idle {
+	for i := range d.Windows.Len() {
+		if r := d.Result.Diagnoses.At(i); d.Windows.At(i).Device == device && r.Verdict != cluster.Idle {
 			all++
 			if r.Verdict == cluster.Sick && r.Pathology == "media-degradation" {
 				sick++
@@ -132,10 +132,10 @@ func TestSickFirstNight(t *testing.T) {
 			}
 			first := n.label(1)
 			n.check("night 1, nothing known", first, "sda", false)
-			for i := range first.Windows {
-				r := &first.Result.Diagnoses[i]
-				if r.Verdict == cluster.Healthy && (r.Confidence > 0.8 || !first.Points[i].Normal.Alone) {
-					t.Errorf("night 1: confidence %v, normal %+v", r.Confidence, first.Points[i].Normal)
+			for i := range first.Windows.Len() {
+				r := first.Result.Diagnoses.At(i)
+				if r.Verdict == cluster.Healthy && (r.Confidence > 0.8 || !first.Points.At(i).Normal.Alone) {
+					t.Errorf("night 1: confidence %v, normal %+v", r.Confidence, first.Points.At(i).Normal)
 				}
 			}
 			if !strings.Contains(strings.Join(first.Result.Warnings, "\n"), "no baseline yet for 1 devices") {
@@ -180,10 +180,10 @@ func TestSickFirstNightInOneLake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range d.Windows {
-		r := &d.Result.Diagnoses[i]
-		if want := lake.Date(d.Windows[i].StartNS) == n.date(1); r.Verdict != cluster.Idle && (r.Verdict == cluster.Sick) != want {
-			t.Errorf("%s is %s, want sick %v", time.Unix(0, d.Windows[i].StartNS).UTC(), r.Verdict, want)
+	for i := range d.Windows.Len() {
+		r := d.Result.Diagnoses.At(i)
+		if want := lake.Date(d.Windows.At(i).StartNS) == n.date(1); r.Verdict != cluster.Idle && (r.Verdict == cluster.Sick) != want {
+			t.Errorf("%s is %s, want sick %v", time.Unix(0, d.Windows.At(i).StartNS).UTC(), r.Verdict, want)
 		}
 	}
 }
@@ -206,8 +206,8 @@ func TestSlowFromTheFirstDay(t *testing.T) {
 	n.log(2, map[string]float64{"new/sdx": 2})
 	d := n.label(2)
 	n.check("the new device", d, "sdx", true)
-	for i := range d.Points {
-		if s := d.Points[i].Normal.Source; !d.Windows[i].Idle && s != "peers" {
+	for i := range d.Points.Len() {
+		if s := d.Points.At(i).Normal.Source; !d.Windows.At(i).Idle && s != "peers" {
 			t.Errorf("held against %q, want peers", s)
 		}
 	}
@@ -232,7 +232,7 @@ func TestLearnable(t *testing.T) {
 		said("b", cluster.Sick, 0.9, 2, 1),
 	}
 	want := []bool{true, false, false, false, false, false, false, false, false, false}
-	if d := cmp.Diff(want, learnable(all)); d != "" {
+	if d := cmp.Diff(want, append(learnable(all[:7]), learnable(all[7:])...)); d != "" {
 		t.Error(d)
 	}
 }

@@ -72,7 +72,7 @@ type placedWindows struct {
 // in up to five folds: what the others teach labels those of a fold. Normals
 // and classes see all windows, as they do in a run, and no label. The best by
 // macroF1 is chosen if it beats the catalogue as it is.
-func (j *Job) Calibrate(windows []features.Window, inv reduce.Inventory, c cluster.Catalogue, truth func(windowNS int64) ([]score.Device, error)) (*Calibration, error) {
+func (j *Job) Calibrate(windows *Windows, inv reduce.Inventory, c cluster.Catalogue, truth func(windowNS int64) ([]score.Device, error)) (*Calibration, error) {
 	shipped, err := shippedModel()
 	if err != nil {
 		return nil, err
@@ -154,11 +154,12 @@ func ways(newLabels bool) []Trial {
 }
 
 // place measures the windows against their peers.
-func (j *Job) place(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules, shipped *cluster.Model) (*placedWindows, error) {
+func (j *Job) place(windows *Windows, inv reduce.Inventory, rules *cluster.Rules, shipped *cluster.Model) (*placedWindows, error) {
 	lengths := map[int64]int{}
 	p := &placedWindows{}
-	for i := range windows {
-		lengths[windows[i].EndNS-windows[i].StartNS]++
+	for i := range windows.Len() {
+		w := windows.At(i)
+		lengths[w.EndNS-w.StartNS]++
 	}
 	for _, l := range slices.Sorted(maps.Keys(lengths)) {
 		if lengths[l] > lengths[p.windowNS] {
@@ -169,8 +170,7 @@ func (j *Job) place(windows []features.Window, inv reduce.Inventory, rules *clus
 		if f.length != p.windowNS {
 			continue
 		}
-		f.lendKind()
-		points, _, err := cluster.Place(f.windows, inv, rules, shipped, j.Config.Reduce, j.Config.Cluster)
+		points, _, err := cluster.Place(f.windows.Slice(), inv, rules, shipped, j.Config.Reduce, j.Config.Cluster)
 		if err != nil {
 			return nil, err
 		}
@@ -318,8 +318,8 @@ func (j *Job) said(p *placedWindows, rules *cluster.Rules, shipped *cluster.Mode
 		if err != nil {
 			return nil, err
 		}
-		for i := range res.Diagnoses {
-			all = append(all, Said(&res.Diagnoses[i]))
+		for i := range res.Diagnoses.Len() {
+			all = append(all, Said(res.Diagnoses.At(i)))
 		}
 	}
 	return all, nil

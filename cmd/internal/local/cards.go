@@ -12,6 +12,7 @@ import (
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest"
 	"github.com/iopathy/iopathy/ingest/lake"
+	"github.com/iopathy/iopathy/reduce"
 	"github.com/iopathy/iopathy/reports"
 )
 
@@ -55,8 +56,8 @@ func (j *Job) Cards(ctx context.Context, d *Diagnosed, catalogue cluster.Catalog
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		own := places.own[k]
-		if !slices.ContainsFunc(own, func(i int) bool { return d.Result.Diagnoses[i].Verdict == cluster.Sick }) {
+		own := numbers(places.own[k])
+		if !slices.ContainsFunc(own, func(i int) bool { return d.Result.Diagnoses.At(i).Verdict == cluster.Sick }) {
 			continue // an episode that no window of these data holds
 		}
 		rows := int64(cardRows)
@@ -67,7 +68,7 @@ func (j *Job) Cards(ctx context.Context, d *Diagnosed, catalogue cluster.Catalog
 		if err != nil {
 			return nil, fmt.Errorf("report: %s/%s: %w", Printable(k.Host), Printable(k.Device), err)
 		}
-		small, at := d.around(k, places)
+		small, at := d.around(k, places, own)
 		e, err := j.Explain(small, at, rules)
 		if err != nil {
 			return nil, err
@@ -80,34 +81,55 @@ func (j *Job) Cards(ctx context.Context, d *Diagnosed, catalogue cluster.Catalog
 
 // places is where the windows of each device stand, and some healthy ones.
 type places struct {
-	own     map[features.Key][]int
-	healthy []int // twice as many as an explanation needs, or all
+	own     map[features.Key][2]int
+	healthy []judged // twice as many as an explanation needs, or all; without a space of their own
+}
+
+// judged is a window and all that is said of it.
+type judged struct {
+	i      int
+	window features.Window
+	point  reduce.Point
+	said   cluster.Diagnosis
+}
+
+func (d *Diagnosed) judged(i int) judged {
+	return judged{i, *d.Windows.At(i), *d.Points.At(i), *d.Result.Diagnoses.At(i)}
 }
 
 func (d *Diagnosed) places() *places {
-	p := &places{own: map[features.Key][]int{}}
-	for i := 0; i < len(d.Windows); {
-		k, from := d.Windows[i].Key, i
-		for i < len(d.Windows) && d.Windows[i].Key == k {
-			if d.Result.Diagnoses[i].Verdict == cluster.Healthy {
-				p.healthy = append(p.healthy, i)
-			}
-			i++
+	p := &places{own: map[features.Key][2]int{}}
+	var healthy []int
+	for i := range d.Result.Diagnoses.Len() {
+		g := d.Result.Diagnoses.At(i)
+		own, ok := p.own[g.Key]
+		if !ok {
+			own[0] = i
 		}
-		own := p.own[k]
-		for w := from; w < i; w++ {
-			own = append(own, w)
+		own[1] = i + 1
+		p.own[g.Key] = own // a device's windows stand together
+		if g.Verdict == cluster.Healthy {
+			healthy = append(healthy, i)
 		}
-		p.own[k] = own
 	}
-	p.healthy = thinned(p.healthy, 2*cardPeers)
+	for _, i := range thinned(healthy, 2*cardPeers) {
+		p.healthy = append(p.healthy, d.judged(i))
+	}
 	return p
 }
 
+// numbers are those from one to another.
+func numbers(run [2]int) (list []int) {
+	for i := run[0]; i < run[1]; i++ {
+		list = append(list, i)
+	}
+	return list
+}
+
 // thinned keeps every nth of a list, so that at most so many are left.
-func thinned(list []int, most int) []int {
+func thinned[T any](list []T, most int) []T {
 	step := max((len(list)+most-1)/most, 1)
-	kept := make([]int, 0, most)
+	kept := make([]T, 0, min(most, len(list)))
 	for i := 0; i < len(list); i += step {
 		kept = append(kept, list[i])
 	}
@@ -116,24 +138,27 @@ func thinned(list []int, most int) []int {
 
 // around is a device's windows and some healthy ones of others, and the place
 // of the device's worst window among them.
-func (d *Diagnosed) around(k features.Key, p *places) (*Diagnosed, int) {
-	var others []int
-	for _, i := range p.healthy {
-		if d.Windows[i].Key != k {
-			others = append(others, i)
+func (d *Diagnosed) around(k features.Key, p *places, own []int) (*Diagnosed, int) {
+	var others []*judged
+	for i := range p.healthy {
+		if p.healthy[i].said.Key != k {
+			others = append(others, &p.healthy[i])
 		}
 	}
-	at := append(thinned(others, cardPeers), p.own[k]...)
-	slices.Sort(at)
+	all := thinned(others, cardPeers)
+	for _, i := range own {
+		one := d.judged(i)
+		all = append(all, &one)
+	}
+	slices.SortFunc(all, func(a, b *judged) int { return cmp.Compare(a.i, b.i) })
 	small := &Diagnosed{Models: d.Models, naming: d.naming}
+	small.Windows = features.Fetched(len(all), func(i int) *features.Window { return &all[i].window })
+	small.Points = features.Fetched(len(all), func(i int) *reduce.Point { return &all[i].point })
+	small.Result.Diagnoses = features.Fetched(len(all), func(i int) *cluster.Diagnosis { return &all[i].said })
 	worst, severity := 0, -1.0
-	for n, i := range at {
-		r := &d.Result.Diagnoses[i]
-		small.Windows = append(small.Windows, d.Windows[i])
-		small.Points = append(small.Points, d.Points[i])
-		small.Result.Diagnoses = append(small.Result.Diagnoses, *r)
-		if d.Windows[i].Key == k && r.Verdict == cluster.Sick && r.Severity > severity {
-			worst, severity = n, r.Severity
+	for n, x := range all {
+		if x.said.Key == k && x.said.Verdict == cluster.Sick && x.said.Severity > severity {
+			worst, severity = n, x.said.Severity
 		}
 	}
 	return small, worst
@@ -145,18 +170,18 @@ func (j *Job) cardOf(manifests []lake.Manifest, sources map[string]lake.Input, i
 	var sick []int
 	kind := ingest.KindNone
 	for _, i := range own {
-		if d.Windows[i].Kind != ingest.KindNone {
-			kind = d.Windows[i].Kind
+		if w := d.Windows.At(i); w.Kind != ingest.KindNone {
+			kind = w.Kind
 		}
-		if d.Result.Diagnoses[i].Verdict == cluster.Sick {
+		if d.Result.Diagnoses.At(i).Verdict == cluster.Sick {
 			sick = append(sick, i)
 		}
 	}
 	slices.SortStableFunc(sick, func(a, b int) int {
-		return cmp.Compare(d.Result.Diagnoses[b].Severity, d.Result.Diagnoses[a].Severity)
+		return cmp.Compare(d.Result.Diagnoses.At(b).Severity, d.Result.Diagnoses.At(a).Severity)
 	})
-	worst := &d.Windows[sick[0]] // a sick device has one
-	from, to := d.Windows[own[0]].StartNS, d.Windows[own[len(own)-1]].EndNS
+	worst := d.Windows.At(sick[0]) // a sick device has one
+	from, to := d.Windows.At(own[0]).StartNS, d.Windows.At(own[len(own)-1]).EndNS
 	c.ActorFrom, c.ActorTo = worst.StartNS, worst.EndNS
 	for _, e := range d.Result.Episodes {
 		if e.Key == k && e.FromNS <= worst.StartNS && e.ToNS >= worst.EndNS {
@@ -169,9 +194,9 @@ func (j *Job) cardOf(manifests []lake.Manifest, sources map[string]lake.Input, i
 	}
 	f := &cardFold{key: k, kind: kind, names: &ingest.Names{}, wide: int64(worst.EndNS - worst.StartNS), rows: rows, indexes: indexes}
 	for _, i := range sick[:min(len(sick), cardExemplars)] {
-		w := &d.Windows[i]
+		w := d.Windows.At(i)
 		f.exemplars = append(f.exemplars, &exemplar{
-			Exemplar: reports.Exemplar{StartNS: w.StartNS, EndNS: w.EndNS, Severity: d.Result.Diagnoses[i].Severity},
+			Exemplar: reports.Exemplar{StartNS: w.StartNS, EndNS: w.EndNS, Severity: d.Result.Diagnoses.At(i).Severity},
 			fold:     features.NewIncident(w.StartNS, w.EndNS, 0, kind, f.names), ranges: map[string]*reports.ByteRange{},
 		})
 	}
@@ -209,10 +234,10 @@ func (j *Job) cardOf(manifests []lake.Manifest, sources map[string]lake.Input, i
 
 // means is a grid of the windows' mean latencies, where nothing finer is known.
 func means(d *Diagnosed, own []int, from, to int64) *features.LatencyGrid {
-	w := &d.Windows[own[0]]
+	w := d.Windows.At(own[0])
 	g := features.NewLatencyGrid(from, to, cardColumns, w.EndNS-w.StartNS)
 	for _, i := range own {
-		w := &d.Windows[i]
+		w := d.Windows.At(i)
 		if ms := w.Context[features.CtxLatencyMean]; ms >= 0 && w.Requests > 0 {
 			g.Add(w.StartNS, int64(ms*1e6), w.Requests)
 		}

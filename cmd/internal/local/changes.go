@@ -67,13 +67,13 @@ func (n *deviceNight) most() string {
 // last date before the first of theirs. nil if there are none. It follows from the lake and
 // the windows alone: the same night again is held against the same earlier one.
 func (j *Job) changes(d *Diagnosed) (*reports.Changes, error) {
-	if len(d.Windows) == 0 {
+	if d.Windows.Len() == 0 {
 		return nil, nil
 	}
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	now := map[features.Key]*deviceNight{}
-	for i := range d.Result.Diagnoses {
-		g := &d.Result.Diagnoses[i]
+	for i := range d.Result.Diagnoses.Len() {
+		g := d.Result.Diagnoses.At(i)
 		first, last = min(first, g.StartNS), max(last, g.EndNS)
 		if now[g.Key] == nil {
 			now[g.Key] = &deviceNight{}

@@ -24,6 +24,8 @@ func TestChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &Diagnosed{}
+		var windows []features.Window
+		var said []cluster.Diagnosis
 		j := nightJob(dir, &runs)
 		j.cells = map[cell]bool{{"h", date}: true}
 		for _, device := range []string{"a", "b", "c", "d", "e"} {
@@ -36,10 +38,10 @@ func TestChanges(t *testing.T) {
 				if i < sick[device] {
 					g.Verdict, g.Pathology, g.Severity = cluster.Sick, "sudden-stall", 3
 				}
-				d.Windows, d.Points = append(d.Windows, w), append(d.Points, reduce.Point{})
-				d.Result.Diagnoses = append(d.Result.Diagnoses, g)
+				windows, said = append(windows, w), append(said, g)
 			}
 		}
+		d.Windows, d.Points, d.Result.Diagnoses = features.List(windows), features.List(make([]reduce.Point, len(windows))), features.List(said)
 		c, err := j.changes(d)
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/iopathy/iopathy/cluster"
@@ -23,12 +24,23 @@ import (
 
 // Diagnosed is what is said of the windows, and the models that said it.
 type Diagnosed struct {
-	Windows []features.Window
-	Points  []reduce.Point // one a window
+	Windows features.Rows[features.Window]
+	Points  features.Rows[reduce.Point] // one a window
 	Result  cluster.Result
 	Models  []KindModel
 	Drift   Drift   // from the windows that the models were fitted on; zero where it was not asked for
 	naming  *naming // of the classes; nil where they have their names from the lake's model
+	windows *Windows
+	said    *saidSet
+}
+
+// Close gives back the room that the windows and what is said of them take beside
+// memory. Nothing of them may be asked for afterwards.
+func (d *Diagnosed) Close() {
+	if d != nil && d.windows != nil {
+		d.said.close()
+		d.windows.Close()
+	}
 }
 
 // KindModel is the models of the windows of one latency kind, tick and length:
@@ -50,7 +62,8 @@ const modelFile = "model.json"
 
 // Diagnose fits on the windows (or takes the shipped model, or the file that
 // the config names) and labels them. Classes have the ids of the lake's registry.
-func (j *Job) Diagnose(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules, refit bool) (*Diagnosed, error) {
+func (j *Job) Diagnose(windows *Windows, inv reduce.Inventory, rules *cluster.Rules, refit bool) (d *Diagnosed, err error) {
+	defer rescue(&err)
 	if err := j.witness(windows, rules); err != nil {
 		return nil, err
 	}
@@ -81,7 +94,7 @@ func shippedModel() (*cluster.Model, error) {
 }
 
 // fit takes what is known beforehand from the shipped model.
-func (j *Job) fit(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules, shipped *cluster.Model, refit bool) (*Diagnosed, error) {
+func (j *Job) fit(windows *Windows, inv reduce.Inventory, rules *cluster.Rules, shipped *cluster.Model, refit bool) (*Diagnosed, error) {
 	force := ""
 	if refit {
 		force = cluster.Fitted
@@ -90,38 +103,38 @@ func (j *Job) fit(windows []features.Window, inv reduce.Inventory, rules *cluste
 	if err != nil {
 		return nil, err
 	}
-	return j.judge(windows, names, func(f *family) ([]reduce.Point, cluster.Result, KindModel, error) {
-		km := KindModel{Kind: f.kind.String(), TickNS: f.tick, WindowNS: f.length, Devices: knownDevices(inv, f.windows)}
-		for i := range f.windows {
-			km.EndNS = max(km.EndNS, f.windows[i].EndNS)
-		}
+	return j.judge(windows, names, func(f *family) (res cluster.Result, km KindModel, known reduce.Inventory, err error) {
+		known = inv
+		km = KindModel{Kind: f.kind.String(), TickNS: f.tick, WindowNS: f.length, EndNS: f.endNS, Devices: knownDevices(inv, f.devices)}
 		past, err := j.history(f, inv)
 		if err != nil {
-			return nil, cluster.Result{}, km, err
+			return res, km, known, err
 		}
 		before := *shipped
 		before.Reduce = shipped.Reduce.Remembering(past)
-		points, space, err := cluster.Place(f.windows, inv, rules, &before, j.Config.Reduce, j.Config.Cluster)
-		if err != nil {
-			return nil, cluster.Result{}, km, err
+		if km.Reduce, err = cluster.Space(f.windows, inv, rules, &before, j.Config.Reduce, j.Config.Cluster); err != nil {
+			return res, km, known, err
 		}
-		km.Reduce = space
-		res, m, err := cluster.Diagnose(points, rules, shipped, force, j.Config.Cluster)
+		points := f.points(km.Reduce, inv)
+		m, why, err := cluster.Choose(points, rules, shipped, force, j.Config.Cluster)
 		if err != nil {
-			return nil, cluster.Result{}, km, err
+			return res, km, known, err
 		}
 		km.Cluster = m
-		res = names.name(&km, points, res, rules, j.Config.Cluster)
-		born := markOf(points, res.Diagnoses)
+		res = m.LabelRows(points, rules, j.Config.Cluster, f.put)
+		res.Why = cmp.Or(why, res.Why)
+		res = names.name(&km, f, points, res, rules, j.Config.Cluster)
+		born := markOf(points, f.said())
 		km.Born = &born
-		return points, res, km, nil
+		return res, km, known, nil
 	})
 }
 
 // Relabel labels the windows with the model of the lake, or of the config.
 // Without an inventory the one that the model was fitted with counts. The
 // classes of the lake's own model have their lasting ids already.
-func (j *Job) Relabel(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules) (*Diagnosed, error) {
+func (j *Job) Relabel(windows *Windows, inv reduce.Inventory, rules *cluster.Rules) (d *Diagnosed, err error) {
+	defer rescue(&err)
 	if j.Config.Model != "" {
 		return j.Diagnose(windows, inv, rules, false)
 	}
@@ -140,63 +153,77 @@ func (j *Job) Relabel(windows []features.Window, inv reduce.Inventory, rules *cl
 }
 
 // label labels with given models; names may be nil.
-func (j *Job) label(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules, models []KindModel, names *naming) (*Diagnosed, error) {
-	return j.judge(windows, names, func(f *family) ([]reduce.Point, cluster.Result, KindModel, error) {
-		for _, km := range models {
-			if km.Kind == f.kind.String() && km.TickNS == f.tick && km.WindowNS == f.length {
-				if err := km.Reduce.Check(f.windows); err != nil {
-					return nil, cluster.Result{}, km, err
-				}
-				inv := inv
-				if inv == nil {
-					inv = inventoryOf(km.Devices)
-				}
-				past, err := j.history(f, inv)
-				if err != nil {
-					return nil, cluster.Result{}, km, err
-				}
-				km.Reduce = km.Reduce.Remembering(past)
-				points := km.Reduce.Project(f.windows, inv)
-				res := km.Cluster.Label(points, rules, j.Config.Cluster)
-				if names != nil {
-					res = names.name(&km, points, res, rules, j.Config.Cluster)
-				}
-				return points, res, km, nil
-			}
+func (j *Job) label(windows *Windows, inv reduce.Inventory, rules *cluster.Rules, models []KindModel, names *naming) (*Diagnosed, error) {
+	return j.judge(windows, names, func(f *family) (res cluster.Result, km KindModel, known reduce.Inventory, err error) {
+		m := modelOf(models, f.kind.String(), f.tick, f.length)
+		if m == nil {
+			w := f.windows.At(0)
+			return res, km, known, fmt.Errorf("the model knows no windows of %d ns with ticks of %d ns and latencies of kind %s (%s/%s has such): fit anew",
+				f.length, f.tick, f.kind, w.Host, w.Device)
 		}
-		return nil, cluster.Result{}, KindModel{}, fmt.Errorf("the model knows no windows of %d ns with ticks of %d ns and latencies of kind %s (%s/%s has such): fit anew",
-			f.length, f.tick, f.kind, f.windows[0].Host, f.windows[0].Device)
+		km, known = *m, inv
+		if known == nil {
+			known = inventoryOf(km.Devices)
+		}
+		if err := km.Reduce.Check(f.windows); err != nil {
+			return res, km, known, err
+		}
+		past, err := j.history(f, known)
+		if err != nil {
+			return res, km, known, err
+		}
+		km.Reduce = km.Reduce.Remembering(past)
+		points := f.points(km.Reduce, known)
+		res = km.Cluster.LabelRows(points, rules, j.Config.Cluster, f.put)
+		if names != nil {
+			res = names.name(&km, f, points, res, rules, j.Config.Cluster)
+		}
+		return res, km, known, nil
 	})
 }
 
 // judge labels each family on its own and joins what is said.
-func (j *Job) judge(windows []features.Window, names *naming, one func(*family) ([]reduce.Point, cluster.Result, KindModel, error)) (*Diagnosed, error) {
-	d := &Diagnosed{Windows: windows, naming: names}
+func (j *Job) judge(windows *Windows, names *naming, one func(*family) (cluster.Result, KindModel, reduce.Inventory, error)) (*Diagnosed, error) {
+	said, err := newSaidSet(windows)
+	if err != nil {
+		return nil, err
+	}
+	d := &Diagnosed{Windows: windows.Rows, naming: names, windows: windows, said: said}
 	d.Result.Model = cluster.Shipped
 	all := families(windows)
-	if len(all) != 1 {
-		d.Points, d.Result.Diagnoses = make([]reduce.Point, len(windows)), make([]cluster.Diagnosis, len(windows))
-	}
+	spaces := make([]func(*features.Window) reduce.Point, len(all)) // what each family is projected by
 	for n, f := range all {
-		giveBack := f.lendKind()
-		points, res, km, err := one(f)
-		giveBack()
-		if err != nil {
+		f.set = said
+		res, km, inv, err := one(f)
+		if err = cmp.Or(err, said.err); err != nil {
+			said.close()
 			return nil, err
 		}
-		d.Models = append(d.Models, km)
-		if f.all {
-			d.Points, d.Result = points, res
-			j.progress("diagnose", 1, 1)
-			break
+		d.Models, spaces[n] = append(d.Models, km), km.Reduce.Projector(inv)
+		f.shift = shifts(d.Models)[n]
+		join(&d.Result, &res, f, n == 0)
+		j.progress("diagnose", int64(n+1), int64(len(all)))
+	}
+	of := familyOf(all, windows.Len())
+	var lock sync.Mutex // of the spaces
+	d.Points = features.Fetched(windows.Len(), func(i int) *reduce.Point {
+		w := windows.At(i)
+		lock.Lock()
+		defer lock.Unlock()
+		p := spaces[of(i)](w)
+		return &p
+	})
+	d.Result.Diagnoses = features.Fetched(windows.Len(), func(i int) *cluster.Diagnosis {
+		g := said.at(i)
+		if shift := all[of(i)].shift; shift > 0 && g.ClassID > 0 {
+			shifted := *g
+			shifted.ClassID += shift
+			return &shifted
 		}
-		for i, at := range f.index {
-			d.Points[at] = points[i]
-			d.Points[at].Window = &windows[at]
-			d.Result.Diagnoses[at] = res.Diagnoses[i]
-		}
-		join(&d.Result, &res, f, n == 0, shifts(d.Models)[n])
-		j.progress("diagnose", int64(n+1), int64(n+1))
+		return g
+	})
+	if !windows.inFile() { // all of it has room
+		d.Points, d.Result.Diagnoses = features.List(d.Points.Slice()), features.List(d.Result.Diagnoses.Slice())
 	}
 	d.Result.Findings = untold(j.found, d.Result.Episodes)
 	slices.SortStableFunc(d.Result.Classes, func(a, b cluster.Class) int { return cmp.Compare(a.ID, b.ID) })
@@ -204,31 +231,24 @@ func (j *Job) judge(windows []features.Window, names *naming, one func(*family) 
 	return d, nil
 }
 
-// join adds a family's result, with shift added to the numbers of its classes.
-func join(all, res *cluster.Result, f *family, first bool, shift int) {
+// join adds a family's result, with its shift added to the numbers of its classes.
+func join(all, res *cluster.Result, f *family, first bool) {
 	if first {
-		diagnoses := all.Diagnoses
 		*all = *res
-		all.Diagnoses = diagnoses
 		return
 	}
 	for _, c := range res.Classes {
-		c.ID += shift
+		c.ID += f.shift
 		all.Classes = append(all.Classes, c)
 	}
 	for _, e := range res.Episodes {
 		if e.ClassID > 0 {
-			e.ClassID += shift
+			e.ClassID += f.shift
 		}
 		all.Episodes = append(all.Episodes, e)
 	}
-	for _, at := range f.index {
-		if d := &all.Diagnoses[at]; d.ClassID > 0 {
-			d.ClassID += shift
-		}
-	}
 	all.Warnings = append(all.Warnings, fmt.Sprintf("%d windows of %v with latencies of kind %s are judged apart, by a %s model",
-		len(f.windows), time.Duration(f.length), f.kind, res.Model))
+		f.windows.Len(), time.Duration(f.length), f.kind, res.Model))
 	all.Warnings = append(all.Warnings, res.Warnings...)
 }
 
@@ -316,7 +336,8 @@ func (j *Job) StoreDiagnosis(d *Diagnosed) error {
 
 // StoreLabels keeps the labels, and of which windows they are: with that, the
 // days of these windows are done.
-func (j *Job) StoreLabels(d *Diagnosed) error {
+func (j *Job) StoreLabels(d *Diagnosed) (err error) {
+	defer rescue(&err)
 	lock, err := lake.NewLock(j.Lake)
 	if err != nil {
 		return err
@@ -350,25 +371,32 @@ func (j *Job) StoreLabels(d *Diagnosed) error {
 
 // labels writes the labels, a part a date and host.
 func (k *keeping) labels(d *Diagnosed) error {
-	for _, c := range byCell(len(d.Windows), func(i int) (string, int64) { return d.Windows[i].Host, d.Windows[i].StartNS }) {
-		in := &reports.Input{}
-		for _, i := range c.rows {
-			in.Windows = append(in.Windows, d.Windows[i])
-			in.Points = append(in.Points, d.Points[i])
-			in.Result.Diagnoses = append(in.Result.Diagnoses, d.Result.Diagnoses[i])
-		}
-		cols, err := reports.LabelColumns(in)
-		if err != nil {
-			return err
-		}
+	in := &reports.Input{Windows: d.Windows, Points: d.Points, Result: d.Result}
+	for _, c := range cellsOf(d.Windows) {
 		name := lake.PartName{Table: lake.Labels, Date: c.date, Host: c.host, Input: "labels"}.Path()
-		p, err := writeTable(k.path(name), cols, nil)
+		p, err := writeLabelRows(k.path(name), in, c.rows)
 		if err != nil {
 			return err
 		}
 		k.add(name, p)
 	}
 	return nil
+}
+
+// writeLabelRows writes the labels of some windows as one file, a row group at a
+// time.
+func writeLabelRows(path string, in *reports.Input, rows []int32) (lake.Part, error) {
+	w, err := lake.Create(path, lake.Fields(reports.LabelRows(in, nil)), nil)
+	if err != nil {
+		return lake.Part{}, err
+	}
+	for some := range slices.Chunk(rows, lake.GroupRows) {
+		if err := w.Write(reports.LabelRows(in, some)); err != nil {
+			w.Abort()
+			return lake.Part{}, err
+		}
+	}
+	return w.Close()
 }
 
 // axes is the principal components of the first family's model.

@@ -38,15 +38,33 @@ type mark struct {
 }
 
 // markOf takes the mark of judged windows.
-func markOf(points []reduce.Point, diagnoses []cluster.Diagnosis) mark {
+func markOf(points features.Rows[reduce.Point], diagnoses features.Rows[cluster.Diagnosis]) mark {
 	m := mark{Medians: make([]float64, len(features.Features))}
-	healthy := map[features.Key][]int{}
 	far := 0
-	for i := range diagnoses {
-		switch d := &diagnoses[i]; d.Verdict {
+	z := make([][]float64, len(m.Medians))       // of a device's healthy windows, by feature
+	devices := make([][]float64, len(m.Medians)) // their medians
+	var key features.Key
+	next := func() {
+		for f := range z {
+			if len(z[f]) > 0 {
+				devices[f] = append(devices[f], median(z[f]))
+			}
+			z[f] = z[f][:0]
+		}
+	}
+	for i := range diagnoses.Len() {
+		d := diagnoses.At(i)
+		if d.Key != key { // a device's windows stand together
+			next()
+			key = d.Key
+		}
+		switch d.Verdict {
 		case cluster.Healthy:
 			m.healthy++
-			healthy[d.Key] = append(healthy[d.Key], i)
+			p := points.At(i)
+			for f := range z {
+				z[f] = append(z[f], p.Z[f])
+			}
 		case cluster.Sick:
 			if m.sick++; d.Pathology == cluster.Unrecognised {
 				far++
@@ -56,16 +74,9 @@ func markOf(points []reduce.Point, diagnoses []cluster.Diagnosis) mark {
 	if m.sick > 0 {
 		m.Far = float64(far) / float64(m.sick)
 	}
+	next()
 	for f := range m.Medians {
-		var devices []float64
-		for _, rows := range healthy {
-			z := make([]float64, len(rows))
-			for k, i := range rows {
-				z[k] = points[i].Z[f]
-			}
-			devices = append(devices, median(z))
-		}
-		m.Medians[f] = median(devices)
+		m.Medians[f] = median(devices[f])
 	}
 	return m
 }
@@ -114,17 +125,12 @@ func (d *Drift) due(shift, far float64) string {
 // drift gives the largest drift of the families of labelled windows, and why it
 // asks for another model.
 func (j *Job) drift(d *Diagnosed) (most Drift, why string) {
-	for n, f := range families(d.Windows) {
-		points := make([]reduce.Point, len(f.index))
-		diagnoses := make([]cluster.Diagnosis, len(f.index))
-		for i, at := range f.index {
-			points[i], diagnoses[i] = d.Points[at], d.Result.Diagnoses[at]
-		}
+	for n, f := range families(&Windows{Rows: d.Windows}) {
 		m := modelOf(d.Models, f.kind.String(), f.tick, f.length)
 		if m == nil || m.Cluster.Kind != cluster.Fitted {
 			continue
 		}
-		x := driftOf(markOf(points, diagnoses), m.Born)
+		x := driftOf(markOf(f.pick(d)), m.Born)
 		if n == 0 || x.Shift > most.Shift {
 			most = x
 		}

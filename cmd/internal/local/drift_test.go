@@ -12,7 +12,9 @@ import (
 
 // fleet makes windows of devices: z of the first feature as given for healthy
 // ones, and sick ones of which some are explained by nothing.
-func fleet(healthy map[string][]float64, sick, far int) (points []reduce.Point, said []cluster.Diagnosis) {
+func fleet(healthy map[string][]float64, sick, far int) (features.Rows[reduce.Point], features.Rows[cluster.Diagnosis]) {
+	var points []reduce.Point
+	var said []cluster.Diagnosis
 	for _, device := range sortedKeys(healthy) {
 		for _, z := range healthy[device] {
 			p := reduce.Point{}
@@ -30,7 +32,7 @@ func fleet(healthy map[string][]float64, sick, far int) (points []reduce.Point, 
 		p.Z[0] = 9 // sick windows say nothing of the healthy ones
 		points, said = append(points, p), append(said, d)
 	}
-	return points, said
+	return features.List(points), features.List(said)
 }
 
 func TestDrift(t *testing.T) {

@@ -19,10 +19,8 @@ import (
 // controller of its namespaces, that of a host of all its devices; the closest
 // is heard. Where the windows are of one host, rows whose source names no host
 // speak of it, too.
-func (j *Job) witness(windows []features.Window, rules *cluster.Rules) error {
-	for i := range windows {
-		windows[i].Evidence = nil
-	}
+func (j *Job) witness(windows *Windows, rules *cluster.Rules) error {
+	windows.deafen()
 	j.found = nil
 	manifests, err := lake.Manifests(j.Lake)
 	if err != nil {
@@ -52,18 +50,32 @@ func (j *Job) witness(windows []features.Window, rules *cluster.Rules) error {
 	return nil
 }
 
-// placeEvidence gives the windows the answers of the parts, by host.
-func placeEvidence(windows []features.Window, hosts map[string][]string, asked []features.Query) error {
-	for host, byDevice := range windowsOf(windows) {
+// placeEvidence gives the windows the answers of the parts, host by host.
+func placeEvidence(windows *Windows, hosts map[string][]string, asked []features.Query) error {
+	lone := only(windows)
+	for from, to := 0, 0; from < windows.Len(); from = to {
+		host := windows.At(from).Host
 		parts := slices.Clone(hosts[host])
-		if only(windows) {
+		if lone {
 			parts = append(parts, unplaced(host, hosts)...)
+		}
+		at := hostWindows{byDevice: map[string][]int{}, keep: len(parts) > 0}
+		for to = from; to < windows.Len(); to++ {
+			w := windows.At(to)
+			if w.Host != host {
+				break
+			}
+			at.add(w)
 		}
 		if len(parts) == 0 {
 			continue
 		}
 		slices.Sort(parts)
-		if err := hear(windows, byDevice, parts, asked); err != nil {
+		answers, err := at.hear(parts, asked)
+		if err == nil {
+			err = windows.hear(from, answers)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -91,35 +103,36 @@ func unplaced(host string, hosts map[string][]string) []string {
 	return parts
 }
 
-// windowsOf lists the windows by host and device.
-func windowsOf(windows []features.Window) map[string]map[string][]int {
-	all := map[string]map[string][]int{}
-	for i := range windows {
-		w := &windows[i]
-		if all[w.Host] == nil {
-			all[w.Host] = map[string][]int{}
-		}
-		all[w.Host][w.Device] = append(all[w.Host][w.Device], i)
+// hostWindows is the times of a host's windows, and which are of which device.
+type hostWindows struct {
+	keep     bool
+	spans    []features.Span
+	byDevice map[string][]int
+}
+
+func (h *hostWindows) add(w *features.Window) {
+	if h.keep {
+		h.byDevice[w.Device] = append(h.byDevice[w.Device], len(h.spans))
+		h.spans = append(h.spans, features.Span{StartNS: w.StartNS, EndNS: w.EndNS})
 	}
-	return all
 }
 
 // only reports whether all windows are of one host.
-func only(windows []features.Window) bool {
-	return !slices.ContainsFunc(windows, func(w features.Window) bool { return w.Host != windows[0].Host })
+func only(windows *Windows) bool {
+	return windows.Len() == 0 || windows.At(0).Host == windows.At(windows.Len()-1).Host // they stand by host
 }
 
-// hear gives the windows of a host, by device, what the rows of its parts tell.
-func hear(windows []features.Window, byDevice map[string][]int, parts []string, asked []features.Query) error {
+// hear gives what the rows of some parts tell of each window.
+func (h *hostWindows) hear(parts []string, asked []features.Query) ([][]features.Reading, error) {
 	index, err := lake.NewIndex(parts)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	has := map[string]bool{}
 	for _, d := range index.Devices() {
 		has[d] = true
 	}
-	devices := slices.Sorted(maps.Keys(byDevice))
+	devices := slices.Sorted(maps.Keys(h.byDevice))
 	concerns := map[string][]string{} // evidence's device: those that it speaks of
 	for _, d := range devices {
 		for _, name := range features.EvidenceOf(d) {
@@ -132,31 +145,30 @@ func hear(windows []features.Window, byDevice map[string][]int, parts []string, 
 	names := slices.SortedFunc(maps.Keys(concerns), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b))
 	})
+	all := make([][]features.Reading, len(h.spans))
 	for _, name := range names {
 		at := map[features.Span]int{}
 		var spans []features.Span
 		for _, d := range concerns[name] {
-			for _, i := range byDevice[d] {
-				s := features.Span{StartNS: windows[i].StartNS, EndNS: windows[i].EndNS}
-				if _, ok := at[s]; !ok {
-					at[s] = len(spans)
-					spans = append(spans, s)
+			for _, i := range h.byDevice[d] {
+				if _, ok := at[h.spans[i]]; !ok {
+					at[h.spans[i]] = len(spans)
+					spans = append(spans, h.spans[i])
 				}
 			}
 		}
 		fold := features.NewEvidenceFold(asked, spans)
 		if err := eachEvidence(index, name, fold.Add); err != nil {
-			return err
+			return nil, err
 		}
 		answers := fold.Close()
 		for _, d := range concerns[name] {
-			for _, i := range byDevice[d] {
-				w := &windows[i]
-				w.Evidence = closest(w.Evidence, answers[at[features.Span{StartNS: w.StartNS, EndNS: w.EndNS}]])
+			for _, i := range h.byDevice[d] {
+				all[i] = closest(all[i], answers[at[h.spans[i]]])
 			}
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // closest adds answers to queries that have none yet. Windows share what needs

@@ -34,8 +34,8 @@ func (s *shelf) heard(asked []features.Query) map[string]string {
 		s.t.Fatal(err)
 	}
 	all := map[string]string{}
-	for i := range windows {
-		w := &windows[i]
+	for i := range windows.Len() {
+		w := windows.At(i)
 		for q := range asked {
 			word := "-"
 			if r, ok := w.Reading(q); ok {

@@ -40,23 +40,13 @@ func (e *Explained) Ladder() (l *analysis.Ladder, pressure string) {
 const neighbours = 3
 
 // Explain tells why the window number at is labelled as it is.
-func (j *Job) Explain(d *Diagnosed, at int, rules *cluster.Rules) (Explained, error) {
-	e := Explained{Point: d.Points[at], Diagnosis: d.Result.Diagnoses[at]}
+func (j *Job) Explain(d *Diagnosed, at int, rules *cluster.Rules) (e Explained, err error) {
+	defer rescue(&err)
+	e = Explained{Point: *d.Points.At(at), Diagnosis: *d.Result.Diagnoses.At(at)}
 	shift := 0 // of class ids
 	for k, m := range d.Models {
 		if m.Reduce == e.Point.Space {
-			var points []reduce.Point
-			var said []cluster.Diagnosis
-			here := 0
-			for i := range d.Points {
-				if d.Points[i].Space != m.Reduce {
-					continue
-				}
-				if i == at {
-					here = len(points)
-				}
-				points, said = append(points, d.Points[i]), append(said, d.Result.Diagnoses[i])
-			}
+			points, said, here := d.sameSpace(k, at)
 			e.Why = m.Cluster.Explain(points, said, here, rules, j.Config.Cluster)
 			shift = shifts(d.Models)[k]
 			break
@@ -66,13 +56,13 @@ func (j *Job) Explain(d *Diagnosed, at int, rules *cluster.Rules) (Explained, er
 		e.Why.Classes[i].ID += shift
 	}
 	first, last := at, at
-	for first > 0 && at-first < neighbours && d.Windows[first-1].Key == d.Windows[at].Key {
+	for first > 0 && at-first < neighbours && d.Windows.At(first-1).Key == e.Diagnosis.Key {
 		first--
 	}
-	for last+1 < len(d.Windows) && last-at < neighbours && d.Windows[last+1].Key == d.Windows[at].Key {
+	for last+1 < d.Windows.Len() && last-at < neighbours && d.Windows.At(last+1).Key == e.Diagnosis.Key {
 		last++
 	}
-	e.Neighbours = d.Result.Diagnoses[first : last+1]
+	e.Neighbours = d.Result.Diagnoses.Range(first, last+1).Slice()
 	for i := range d.Result.Episodes {
 		if x := &d.Result.Episodes[i]; x.Key == e.Diagnosis.Key && x.FromNS <= e.Diagnosis.StartNS && e.Diagnosis.EndNS <= x.ToNS && x.Pathology == e.Diagnosis.Pathology {
 			e.Episode = x
@@ -86,6 +76,27 @@ func (j *Job) Explain(d *Diagnosed, at int, rules *cluster.Rules) (Explained, er
 		e.Why.Axes[f].Nights = past.Week(&e.Point, f)
 	}
 	return e, nil
+}
+
+// sameSpace gives the points of the model with a number, what is said of them,
+// and the place of the window number at among them.
+func (d *Diagnosed) sameSpace(model, at int) (features.Rows[reduce.Point], features.Rows[cluster.Diagnosis], int) {
+	if len(d.Models) == 1 {
+		return d.Points, d.Result.Diagnoses, at
+	}
+	var rows []int32
+	here := 0
+	for i := range d.Points.Len() {
+		if d.Points.At(i).Space != d.Models[model].Reduce {
+			continue
+		}
+		if i == at {
+			here = len(rows)
+		}
+		rows = append(rows, int32(i))
+	}
+	return features.Fetched(len(rows), func(i int) *reduce.Point { return d.Points.At(int(rows[i])) }),
+		features.Fetched(len(rows), func(i int) *cluster.Diagnosis { return d.Result.Diagnoses.At(int(rows[i])) }), here
 }
 
 // peersNS is how far around a window those of other hosts are read: its peers
@@ -133,22 +144,28 @@ func (j *Job) Around(p Place, inv reduce.Inventory, rules *cluster.Rules) (*Diag
 	if err != nil {
 		return nil, 0, err
 	}
-	windows, err := j.windowsOf(manifests, p.NS-dayNS, p.NS+dayNS, literal(p.Host))
+	from, to, host := p.NS-dayNS, p.NS+dayNS, literal(p.Host)
+	windows, err := j.windowsIn(windowParts(manifests, from, to), func(r *lake.Reader) []int {
+		groups := append(groupsOf(r, from, to, host), groupsOf(r, p.NS-peersNS, p.NS+peersNS, "")...)
+		slices.Sort(groups)
+		return slices.Compact(groups)
+	}, func(w *features.Window) bool {
+		if w.Host == p.Host {
+			return w.EndNS > from && w.StartNS < to
+		}
+		return w.EndNS > p.NS-peersNS && w.StartNS < p.NS+peersNS
+	})
 	if err != nil {
 		return nil, 0, err
 	}
-	peers, err := j.windowsOf(manifests, p.NS-peersNS, p.NS+peersNS, "")
-	if err != nil {
-		return nil, 0, err
-	}
-	for i := range peers {
-		if peers[i].Host != p.Host {
-			windows = append(windows, peers[i])
+	at := -1
+	for i := 0; at < 0 && i < windows.Len(); i++ {
+		if w := windows.At(i); w.Key == p.Key && w.StartNS <= p.NS && p.NS < w.EndNS {
+			at = i
 		}
 	}
-	sortWindows(windows)
-	at := slices.IndexFunc(windows, func(w features.Window) bool { return w.Key == p.Key && w.StartNS <= p.NS && p.NS < w.EndNS })
 	if at < 0 {
+		windows.Close()
 		return nil, at, nil
 	}
 	d, err := j.Relabel(windows, inv, rules)

@@ -30,7 +30,7 @@ func TestFind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, last := windows[0].StartNS, windows[len(windows)-1].EndNS
+	first, last := windows.At(0).StartNS, windows.At(windows.Len()-1).EndNS
 	check := func(device, moment string, want int64, words string) {
 		t.Helper()
 		got, err := j.Find(device, moment, Times{})
@@ -53,7 +53,7 @@ func TestFind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if own, err := j.windowsOf(manifests, first, last, literal("h[1]")); err != nil || len(own) != len(windows) {
-		t.Errorf("%d windows of the host by its name (%v), want %d", len(own), err, len(windows))
+	if own, err := j.windowsOf(manifests, first, last, literal("h[1]")); err != nil || own.Len() != windows.Len() {
+		t.Errorf("%d windows of the host by its name (%v), want %d", own.Len(), err, windows.Len())
 	}
 }

@@ -4,98 +4,166 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest"
+	"github.com/iopathy/iopathy/reduce"
 )
 
 // family is the windows that one model may judge.
 type family struct {
 	kind         ingest.LatencyKind
 	tick, length int64
-	index        []int
-	windows      []features.Window
-	all          bool  // they are all windows, and no copies
-	without      []int // of these, those that have no kind of their own
+	n            int
+	index        []int32                        // of its windows; nil: they are all
+	windows      features.Rows[features.Window] // with the family's kind, also those that have none of their own
+	among        *Windows                       // of which they are
+	startNS      int64                          // of the first
+	endNS        int64                          // of the last
+	devices      []features.Key                 // as they come
+	set          *saidSet                       // takes what is said
+	shift        int                            // of class ids
+}
+
+// at is the number of window i of the family among all.
+func (f *family) at(i int) int {
+	if f.index == nil {
+		return i
+	}
+	return int(f.index[i])
+}
+
+// put takes what is said of window i of the family.
+func (f *family) put(i int, d *cluster.Diagnosis) { f.set.put(f.at(i), d) }
+
+// said is what is said of the family's windows.
+func (f *family) said() features.Rows[cluster.Diagnosis] {
+	return features.Fetched(f.n, func(i int) *cluster.Diagnosis { return f.set.at(f.at(i)) })
+}
+
+// points are the family's windows among their peers.
+func (f *family) points(space *reduce.Model, inv reduce.Inventory) features.Rows[reduce.Point] {
+	points := space.Points(f.windows, inv)
+	if !f.among.inFile() {
+		points = features.List(points.Slice())
+	}
+	return points
+}
+
+// familyOf tells the number of each window's family.
+func familyOf(all []*family, windows int) func(i int) int {
+	if len(all) < 2 {
+		return func(int) int { return 0 }
+	}
+	of := make([]uint16, windows)
+	for n, f := range all {
+		for _, at := range f.index {
+			of[at] = uint16(n)
+		}
+	}
+	return func(i int) int { return int(of[i]) }
 }
 
 // families sorts the windows by latency kind, tick and length; windows in
 // which nothing has a latency go with the largest family of their tick.
-func families(windows []features.Window) []*family {
+func families(windows *Windows) []*family {
 	var all []*family
-	find := func(w *features.Window, kind ingest.LatencyKind) *family {
+	find := func(s *series, kind ingest.LatencyKind) *family {
 		for _, f := range all {
-			if f.kind == kind && f.tick == w.TickNS && f.length == w.EndNS-w.StartNS {
+			if f.kind == kind && f.tick == s.tick && f.length == s.length {
 				return f
 			}
 		}
-		f := &family{kind: kind, tick: w.TickNS, length: w.EndNS - w.StartNS}
+		f := &family{kind: kind, tick: s.tick, length: s.length, among: windows}
 		all = append(all, f)
 		return f
 	}
-	kinds := kindsOf(windows)
-	for i := range windows {
-		f := find(&windows[i], kinds[i])
-		f.index = append(f.index, i)
+	kinds, own, ends, list := kindsOf(windows.Rows)
+	one := true
+	for i, k := range kinds {
+		s := &list[own[i]]
+		f := find(s, k)
+		one = one && len(all) == 1
+		if start := ends[i] - s.length; f.n == 0 || start < f.startNS {
+			f.startNS = start
+		}
+		f.n++
+		f.endNS = max(f.endNS, ends[i])
+		if n := len(f.devices); n == 0 || f.devices[n-1] != s.Key {
+			f.devices = append(f.devices, s.Key)
+		}
 	}
 	for _, f := range all {
-		if f.all = len(all) == 1; f.all { // as they are: copies would take as much memory again
-			f.windows = windows
-			for i := range windows {
-				if windows[i].Kind != f.kind {
-					f.without = append(f.without, i)
-				}
-			}
-			break
-		}
-		f.windows = make([]features.Window, len(f.index))
-		for i, at := range f.index {
-			f.windows[i] = windows[at]
-			f.windows[i].Kind = f.kind // a window in which nothing completed has no kind of its own
+		if !one {
+			f.index = make([]int32, 0, f.n)
 		}
 	}
+	for i := 0; !one && i < len(kinds); i++ {
+		f := find(&list[own[i]], kinds[i])
+		f.index = append(f.index, int32(i))
+	}
+	for _, f := range all {
+		f.windows = features.Fetched(f.n, func(i int) *features.Window {
+			w := windows.At(f.at(i))
+			if w.Kind != f.kind { // in which nothing completed
+				lent := *w
+				lent.Kind = f.kind
+				return &lent
+			}
+			return w
+		})
+	}
 	slices.SortStableFunc(all, func(a, b *family) int {
-		return cmp.Or(cmp.Compare(len(b.index), len(a.index)), cmp.Compare(a.kind, b.kind), cmp.Compare(a.tick, b.tick), cmp.Compare(a.length, b.length))
+		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.kind, b.kind), cmp.Compare(a.tick, b.tick), cmp.Compare(a.length, b.length))
 	})
 	return all
 }
 
-// kindsOf gives the latency kind of each window. One in which nothing has a
-// latency takes that of the window before it, of the device and of its tick and
-// length, or else of the one after it.
-func kindsOf(windows []features.Window) []ingest.LatencyKind {
-	type series struct {
-		features.Key
-		tick, length int64
-	}
-	kinds := make([]ingest.LatencyKind, len(windows))
-	last := map[series]ingest.LatencyKind{}
-	of := func(i int) {
-		w := &windows[i]
-		k := series{w.Key, w.TickNS, w.EndNS - w.StartNS}
-		if kinds[i] = cmp.Or(w.Kind, kinds[i], last[k]); kinds[i] != ingest.KindNone {
-			last[k] = kinds[i]
-		}
-	}
-	for i := range windows {
-		of(i)
-	}
-	clear(last)
-	for i := len(windows) - 1; i >= 0; i-- {
-		of(i)
-	}
-	return kinds
+// series is the windows of a device of one tick and length.
+type series struct {
+	features.Key
+	tick, length int64
+	kind         ingest.LatencyKind // heard last
 }
 
-// lendKind gives the windows that have no kind of their own that of the family;
-// what it gives back takes it from them again.
-func (f *family) lendKind() (giveBack func()) {
-	own := make([]ingest.LatencyKind, len(f.without))
-	for k, i := range f.without {
-		own[k], f.windows[i].Kind = f.windows[i].Kind, f.kind
+// kindsOf gives the latency kind of each window, the number of its series, and its
+// end.
+// One in which nothing has a latency takes that of the window before it, of its
+// series, or else of the one after it.
+func kindsOf(windows features.Rows[features.Window]) (kinds []ingest.LatencyKind, own []int32, ends []int64, list []series) {
+	kinds, own, ends = make([]ingest.LatencyKind, windows.Len()), make([]int32, windows.Len()), make([]int64, windows.Len())
+	number := map[series]int32{}
+	n, last := int32(0), series{length: -1}
+	for i := range kinds {
+		w := windows.At(i)
+		k := series{Key: w.Key, tick: w.TickNS, length: w.EndNS - w.StartNS}
+		if k != last {
+			var ok bool
+			if n, ok = number[k]; !ok {
+				n = int32(len(list))
+				number[k] = n
+				list = append(list, k)
+			}
+			last = k
+		}
+		s := &list[n]
+		kinds[i], own[i], ends[i] = cmp.Or(w.Kind, s.kind), n, w.EndNS
+		s.kind = cmp.Or(kinds[i], s.kind)
 	}
-	return func() {
-		for k, i := range f.without {
-			f.windows[i].Kind = own[k]
+	for i := range list {
+		list[i].kind = ingest.KindNone
+	}
+	for i := len(kinds) - 1; i >= 0; i-- {
+		s := &list[own[i]]
+		if kinds[i] = cmp.Or(kinds[i], s.kind); kinds[i] != ingest.KindNone {
+			s.kind = kinds[i]
 		}
 	}
+	return kinds, own, ends, list
+}
+
+// pick gives the points of the family's windows, and what is said of them.
+func (f *family) pick(d *Diagnosed) (features.Rows[reduce.Point], features.Rows[cluster.Diagnosis]) {
+	return features.Fetched(f.n, func(i int) *reduce.Point { return d.Points.At(f.at(i)) }),
+		features.Fetched(f.n, func(i int) *cluster.Diagnosis { return d.Result.Diagnoses.At(f.at(i)) })
 }

@@ -24,7 +24,7 @@ import (
 // All else stays. The windows of these days and hosts come back, by host, device and
 // time; ticks is their number. Diagnose, StoreDiagnosis and Write then concern
 // them.
-func (j *Job) Features(ctx context.Context, inputs []string) (windows []features.Window, ticks int64, err error) {
+func (j *Job) Features(ctx context.Context, inputs []string) (windows *Windows, ticks int64, err error) {
 	manifests, err := j.features(ctx, inputs, false)
 	if err != nil {
 		return nil, 0, err

@@ -26,26 +26,29 @@ const nearNS = int64(900e9)
 // findings holds what the evidence alone tells of devices: of those whose I/O
 // nobody recorded, and of recorded ones, whose I/O may show nothing of it, at
 // about the time of their windows.
-func (j *Job) findings(windows []features.Window, hosts map[string][]string, rules *cluster.Rules) ([]cluster.Finding, error) {
+func (j *Job) findings(windows *Windows, hosts map[string][]string, rules *cluster.Rules) ([]cluster.Finding, error) {
 	recorded := map[features.Key]features.Span{} // by the names under which devices with windows are spoken of
-	for i := 0; i < len(windows); {
-		first, last := i, i
-		for i < len(windows) && windows[i].Key == windows[first].Key {
-			last = i
-			i++
+	for i := 0; i < windows.Len(); {
+		w := windows.At(i)
+		key, span := w.Key, features.Span{StartNS: w.StartNS}
+		for ; i < windows.Len(); i++ {
+			if w = windows.At(i); w.Key != key {
+				break
+			}
+			span.EndNS = w.EndNS
 		}
-		for _, name := range features.EvidenceOf(windows[first].Device) {
-			k := features.Key{Host: windows[first].Host, Device: name}
+		for _, name := range features.EvidenceOf(key.Device) {
+			k := features.Key{Host: key.Host, Device: name}
 			s, ok := recorded[k]
 			if !ok {
-				s = features.Span{StartNS: windows[first].StartNS, EndNS: windows[last].EndNS}
+				s = span
 			}
-			recorded[k] = features.Span{StartNS: min(s.StartNS, windows[first].StartNS), EndNS: max(s.EndNS, windows[last].EndNS)}
+			recorded[k] = features.Span{StartNS: min(s.StartNS, span.StartNS), EndNS: max(s.EndNS, span.EndNS)}
 		}
 	}
 	parts := maps.Clone(hosts) // those that speak of the one recorded host are its
-	if len(windows) > 0 && only(windows) {
-		of := windows[0].Host
+	if windows.Len() > 0 && only(windows) {
+		of := windows.At(0).Host
 		theirs := unplaced(of, hosts)
 		maps.DeleteFunc(parts, func(host string, list []string) bool { return host != of && slices.Contains(theirs, list[0]) })
 		if all := slices.Concat(hosts[of], theirs); len(all) > 0 {

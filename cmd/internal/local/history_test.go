@@ -91,7 +91,7 @@ func TestHistory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		windows, ticks, err := j.Features(context.Background(), in.IDs)
+		windows, ticks, err := listed(j.Features(context.Background(), in.IDs))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := nightJob(back, &runs)
-	all, _, err := j.Features(context.Background(), nil)
+	all, _, err := listed(j.Features(context.Background(), nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,10 +160,11 @@ func TestHistory(t *testing.T) {
 	if len(again) != len(m) {
 		t.Error("a run that changes nothing wrote a manifest")
 	}
-	stored, err := nightJob(back, &runs).Windows()
+	rows, err := nightJob(back, &runs).Windows()
 	if err != nil {
 		t.Fatal(err)
 	}
+	stored := rows.Slice()
 	if len(stored) != len(all) || len(all) == 0 {
 		t.Errorf("%d windows, stored %d", len(all), len(stored))
 	}
@@ -179,10 +180,10 @@ func TestHistory(t *testing.T) {
 	if _, _, err := wide.Features(context.Background(), in.IDs); err != nil {
 		t.Fatal(err)
 	}
-	stored, err = nightJob(back, &runs).Windows()
-	if err != nil {
+	if rows, err = nightJob(back, &runs).Windows(); err != nil {
 		t.Fatal(err)
 	}
+	stored = rows.Slice()
 	for i := range stored {
 		if w := stored[i].EndNS - stored[i].StartNS; w != wide.Config.Features.WindowNS {
 			t.Fatalf("a window of %d ns among those of %d", w, wide.Config.Features.WindowNS)

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,8 +38,9 @@ func (j *Job) incidentDevice(manifests []lake.Manifest, inc Incident, margin int
 	one := &reports.IncidentDevice{Key: k, Worst: -1, Actors: map[string][]features.Actor{}}
 	kind := ingest.KindNone
 	first, last := int64(math.MaxInt64), int64(math.MinInt64) // of its windows
-	for i := range d.Windows {
-		w := &d.Windows[i]
+	severity := 0.0
+	for i := range d.Windows.Len() {
+		w := d.Windows.At(i)
 		if w.Key != k {
 			continue
 		}
@@ -46,8 +48,8 @@ func (j *Job) incidentDevice(manifests []lake.Manifest, inc Incident, margin int
 		if w.Kind != ingest.KindNone {
 			kind = w.Kind
 		}
-		if inc.touches(w) && (one.Worst < 0 || d.Result.Diagnoses[i].Severity > d.Result.Diagnoses[one.Worst].Severity) {
-			one.Worst = i
+		if r := d.Result.Diagnoses.At(i); inc.touches(w) && (one.Worst < 0 || r.Severity > severity) {
+			one.Worst, severity = i, r.Severity
 		}
 	}
 	one.Own, one.Peers, one.Group = baselines(d, inc, k, one.Worst)
@@ -326,19 +328,19 @@ func touching(g lake.Group, from, to int64) bool {
 // incident, and of its group's other devices during it.
 func baselines(d *Diagnosed, inc Incident, k features.Key, worst int) (own, peers reports.Baseline, group string) {
 	group = "of the same kind"
-	if worst >= 0 && d.Points[worst].Normal.Group != "" {
-		group = d.Points[worst].Normal.Group
+	if worst >= 0 {
+		group = cmp.Or(d.Points.At(worst).Normal.Group, group)
 	}
 	var mine, theirs []*features.Window
-	for i := range d.Windows {
-		w := &d.Windows[i]
+	for i := range d.Windows.Len() {
+		w := d.Windows.At(i)
 		if w.Idle || w.Requests == 0 {
 			continue
 		}
 		switch {
-		case w.Key == k && !inc.touches(w) && d.Result.Diagnoses[i].Verdict == cluster.Healthy:
+		case w.Key == k && !inc.touches(w) && d.Result.Diagnoses.At(i).Verdict == cluster.Healthy:
 			mine = append(mine, w)
-		case w.Key != k && inc.touches(w) && d.Points[i].Normal.Group == group:
+		case w.Key != k && inc.touches(w) && d.Points.At(i).Normal.Group == group:
 			theirs = append(theirs, w)
 		}
 	}

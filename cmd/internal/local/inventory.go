@@ -127,11 +127,10 @@ type knownDevice struct {
 
 // knownDevices is the part of an inventory that speaks of the windows, by host
 // and device.
-func knownDevices(inv reduce.Inventory, windows []features.Window) []knownDevice {
+func knownDevices(inv reduce.Inventory, devices []features.Key) []knownDevice {
 	var rows []knownDevice
 	seen := map[features.Key]bool{}
-	for i := range windows {
-		k := windows[i].Key
+	for _, k := range devices {
 		d, ok := inv[k]
 		if !ok || seen[k] {
 			continue

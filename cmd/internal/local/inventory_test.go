@@ -57,9 +57,9 @@ func TestReadInventory(t *testing.T) {
 	if got := inv[features.Key{Host: "h", Device: "b"}]; got != (reduce.Device{Model: "M"}) {
 		t.Errorf("empty cells: got %+v", got)
 	}
-	windows := []features.Window{{Key: features.Key{Host: "h", Device: "a"}}}
-	if again := inventoryOf(knownDevices(inv, windows)); again[windows[0].Key] != full {
-		t.Errorf("the model keeps %+v of %+v", again[windows[0].Key], full)
+	devices := []features.Key{{Host: "h", Device: "a"}}
+	if again := inventoryOf(knownDevices(inv, devices)); again[devices[0]] != full {
+		t.Errorf("the model keeps %+v of %+v", again[devices[0]], full)
 	}
 	bad("host,device,model,queue_limit\nh,d,m,0\n", ":2: queue_limit \"0\" is no number above 0")
 	bad("host,device,model,link_bytes_per_s\nh,d,m,\nh,e,m,fast\n", ":3: link_bytes_per_s \"fast\"")

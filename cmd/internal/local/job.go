@@ -26,8 +26,9 @@ type Job struct {
 	inputs []string          // whose evidence counts; nil: all that the lake holds
 	found  []cluster.Finding // of devices without windows
 
-	folded    *folded // what others have made of the rows; nil: nothing
-	sliceRows int64   // another than sliceRows; 0: that
+	folded        *folded // what others have made of the rows; nil: nothing
+	sliceRows     int64   // another than sliceRows; 0: that
+	memoryWindows int     // another than memoryWindows; 0: that
 }
 
 // Progress is told how far a stage is; it may be nil and must be safe for

@@ -199,18 +199,23 @@ type cellRows struct {
 	rows []int32
 }
 
-// byCell sorts the numbers of n rows by their cells.
-func byCell(n int, of func(int) (host string, startNS int64)) []cellRows {
+// cellsOf sorts the numbers of windows by their cells.
+func cellsOf(windows features.Rows[features.Window]) []cellRows {
 	at := map[cell]int{}
 	var out []cellRows
-	for i := range n {
-		host, ns := of(i)
-		c := cell{host, lake.Date(ns)}
-		k, ok := at[c]
-		if !ok {
-			k = len(out)
-			at[c] = k
-			out = append(out, cellRows{cell: c})
+	var last cell
+	k, day := -1, int64(0)
+	for i := range windows.Len() {
+		w := windows.At(i)
+		if ns := w.StartNS; k < 0 || w.Host != last.host || ns < day || ns >= day+dayNS {
+			last = cell{w.Host, lake.Date(ns)}
+			day = ns - (ns%dayNS+dayNS)%dayNS
+			var ok bool
+			if k, ok = at[last]; !ok {
+				k = len(out)
+				at[last] = k
+				out = append(out, cellRows{cell: last})
+			}
 		}
 		out[k].rows = append(out[k].rows, int32(i))
 	}
@@ -234,13 +239,8 @@ func (j *Job) concern(s *stock, cells map[cell]bool) {
 }
 
 // windowsOfCells reads the windows of cells, by host, device and time.
-func (j *Job) windowsOfCells(manifests []lake.Manifest, cells map[cell]bool) ([]features.Window, error) {
-	all, err := j.readWindows(manifests, func(c cell) bool { return cells[c] })
-	if err != nil {
-		return nil, err
-	}
-	sortWindows(all)
-	return all, nil
+func (j *Job) windowsOfCells(manifests []lake.Manifest, cells map[cell]bool) (*Windows, error) {
+	return j.readWindows(manifests, func(c cell) bool { return cells[c] })
 }
 
 func sortWindows(all []features.Window) {
@@ -250,9 +250,8 @@ func sortWindows(all []features.Window) {
 }
 
 // readWindows reads the windows of the cells for which use is true.
-func (j *Job) readWindows(manifests []lake.Manifest, use func(cell) bool) ([]features.Window, error) {
+func (j *Job) readWindows(manifests []lake.Manifest, use func(cell) bool) (*Windows, error) {
 	var parts []lake.Part
-	rows := int64(0)
 	for _, p := range lake.Parts(manifests, lake.Windows) {
 		c, err := cellOf(p)
 		if err != nil {
@@ -260,39 +259,55 @@ func (j *Job) readWindows(manifests []lake.Manifest, use func(cell) bool) ([]fea
 		}
 		if use(c) {
 			parts = append(parts, p)
-			rows += p.Rows
 		}
 	}
-	all := make([]features.Window, 0, rows) // to grow it would take as much again
+	return j.windowsIn(parts, nil, func(*features.Window) bool { return true })
+}
+
+// windowsIn reads the windows of parts for which use is true; of each part the row
+// groups that pick gives, nil: all.
+func (j *Job) windowsIn(parts []lake.Part, pick func(*lake.Reader) []int, use func(*features.Window) bool) (*Windows, error) {
+	all := j.pile()
 	for _, p := range parts {
 		path, err := j.at(p.Path)
 		if err != nil {
+			all.drop()
 			return nil, err
 		}
 		r, err := lake.Open(path, nil)
 		if err != nil {
+			all.drop()
 			return nil, err
 		}
-		all, err = appendWindows(all, r)
+		if pick != nil {
+			r.Select(pick(r))
+		}
+		err = eachWindow(r, func(w *features.Window) error {
+			if !use(w) {
+				return nil
+			}
+			return all.add(w)
+		})
 		if cerr := r.Close(); err == nil {
 			err = cerr
 		}
 		if err != nil {
+			all.drop()
 			return nil, err
 		}
 	}
-	return all, nil
+	return all.windows()
 }
 
 // Windows reads all windows of the lake, by host, device and time: those of the
 // length and tick that were last asked for (see OtherWindows).
-func (j *Job) Windows() ([]features.Window, error) {
+func (j *Job) Windows() (*Windows, error) {
 	return j.WindowsBetween("", "9999-12-31")
 }
 
 // WindowsBetween is Windows for the dates from the first to the last, and makes
 // the job speak of these.
-func (j *Job) WindowsBetween(first, last string) ([]features.Window, error) {
+func (j *Job) WindowsBetween(first, last string) (*Windows, error) {
 	manifests, err := lake.Manifests(j.Lake)
 	if err != nil {
 		return nil, err
@@ -314,12 +329,7 @@ func (j *Job) WindowsBetween(first, last string) ([]features.Window, error) {
 		}
 	}
 	j.concern(s, cells)
-	all, err := j.readWindows(manifests, func(c cell) bool { return cells[c] || c.host == "" && c.date >= first && c.date <= last })
-	if err != nil {
-		return nil, err
-	}
-	sortWindows(all)
-	return all, nil
+	return j.readWindows(manifests, func(c cell) bool { return cells[c] || c.host == "" && c.date >= first && c.date <= last })
 }
 
 // othersOf are the cells whose windows were made with another window or tick

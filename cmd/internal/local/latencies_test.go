@@ -37,8 +37,8 @@ func TestHistograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	requests := map[string]int64{}
-	for i := range windows {
-		w := &windows[i]
+	for i := range windows.Len() {
+		w := windows.At(i)
 		requests[w.Device] += w.Requests
 		if p95 := w.Context[features.CtxLatencyP95]; w.Device == "sda" && (p95 < 0.4 || p95 > 0.5) {
 			t.Errorf("95 %% of latencies below %v ms", p95) // three quarters of 256 to 512 us

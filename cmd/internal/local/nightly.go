@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/iopathy/iopathy/cluster"
-	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest/lake"
 	"github.com/iopathy/iopathy/reduce"
 )
@@ -22,7 +21,8 @@ import (
 // drifted from those that it was fitted on. why says in words
 // that it was fitted anew; "" if not. The old model stays, as models/model-DATE.json, DATE
 // being the end of its data.
-func (j *Job) DiagnoseNight(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules) (d *Diagnosed, why string, err error) {
+func (j *Job) DiagnoseNight(windows *Windows, inv reduce.Inventory, rules *cluster.Rules) (d *Diagnosed, why string, err error) {
+	defer rescue(&err)
 	if j.Config.Model != "" {
 		d, err = j.Diagnose(windows, inv, rules, false)
 		return d, "", err
@@ -46,6 +46,7 @@ func (j *Job) DiagnoseNight(windows []features.Window, inv reduce.Inventory, rul
 		if d.Drift, why = j.drift(d); why == "" {
 			return d, "", nil
 		}
+		d.said.close() // what is said of the same windows takes its place
 	}
 	var end int64
 	for _, m := range models {
@@ -97,7 +98,7 @@ func sameFit(models, old []KindModel) (why string, same bool, err error) {
 }
 
 // fitAnew fits on the windows, and notes the reason in the models.
-func (j *Job) fitAnew(windows []features.Window, inv reduce.Inventory, rules *cluster.Rules, why string) (*Diagnosed, string, error) {
+func (j *Job) fitAnew(windows *Windows, inv reduce.Inventory, rules *cluster.Rules, why string) (*Diagnosed, string, error) {
 	d, err := j.Diagnose(windows, inv, rules, false)
 	if err != nil {
 		return nil, "", err
@@ -109,7 +110,7 @@ func (j *Job) fitAnew(windows []features.Window, inv reduce.Inventory, rules *cl
 }
 
 // refitDue says why the windows ask for another model; "" if they don't.
-func (j *Job) refitDue(models []KindModel, windows []features.Window) string {
+func (j *Job) refitDue(models []KindModel, windows *Windows) string {
 	for _, f := range families(windows) {
 		at := slices.IndexFunc(models, func(m KindModel) bool {
 			return m.Kind == f.kind.String() && m.TickNS == f.tick && m.WindowNS == f.length
@@ -118,14 +119,10 @@ func (j *Job) refitDue(models []KindModel, windows []features.Window) string {
 			return fmt.Sprintf("the model knows no windows of %v with latencies of kind %s", time.Duration(f.length), f.kind)
 		}
 		m := &models[at]
-		var end int64
-		for i := range f.windows {
-			end = max(end, f.windows[i].EndNS)
-		}
 		switch {
 		case m.Cluster.Kind != cluster.Fitted:
 			return "there may be enough to fit on by now"
-		case j.Config.Refit > 0 && end-m.EndNS > int64(j.Config.Refit):
+		case j.Config.Refit > 0 && f.endNS-m.EndNS > int64(j.Config.Refit):
 			return fmt.Sprintf("the model is of data that end on %s, more than %v ago", lake.Date(m.EndNS), j.Config.Refit)
 		}
 	}

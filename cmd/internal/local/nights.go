@@ -153,7 +153,7 @@ func (j *Job) labelled(fromNS, toNS int64, host string, inv reduce.Inventory, ru
 	if err != nil {
 		return nil, err
 	}
-	if len(windows) == 0 {
+	if windows.Len() == 0 {
 		return nil, ErrNoWindow
 	}
 	return j.Relabel(windows, inv, rules)
@@ -161,7 +161,8 @@ func (j *Job) labelled(fromNS, toNS int64, host string, inv reduce.Inventory, ru
 
 // WindowDetail gathers the page of the window of a device that holds a moment:
 // what is said of it, its events, past windows like it.
-func (j *Job) WindowDetail(ctx context.Context, k features.Key, ns int64, inv reduce.Inventory, catalogue cluster.Catalogue, rules *cluster.Rules, most int) (*reports.WindowDetail, error) {
+func (j *Job) WindowDetail(ctx context.Context, k features.Key, ns int64, inv reduce.Inventory, catalogue cluster.Catalogue, rules *cluster.Rules, most int) (detail *reports.WindowDetail, err error) {
+	defer rescue(&err)
 	d, err := j.labelled(ns-dayNS, ns+dayNS, literal(k.Host), inv, rules)
 	if err != nil {
 		return nil, err
@@ -169,17 +170,24 @@ func (j *Job) WindowDetail(ctx context.Context, k features.Key, ns int64, inv re
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(d.Windows, func(w features.Window) bool { return w.Key == k && w.StartNS <= ns && ns < w.EndNS })
+	at := -1
+	for i := 0; at < 0 && i < d.Windows.Len(); i++ {
+		if w := d.Windows.At(i); w.Key == k && w.StartNS <= ns && ns < w.EndNS {
+			at = i
+		}
+	}
 	if at < 0 {
 		return nil, ErrNoWindow
 	}
-	w := &d.Windows[at]
-	detail := &reports.WindowDetail{Window: *w, Diagnosis: d.Result.Diagnoses[at], Catalogue: catalogue, Version: j.Version}
-	if at > 0 && d.Windows[at-1].Key == k {
-		detail.Before = reports.WindowLink(k.Host, k.Device, d.Windows[at-1].StartNS)
+	w := d.Windows.At(at)
+	detail = &reports.WindowDetail{Window: *w, Diagnosis: *d.Result.Diagnoses.At(at), Catalogue: catalogue, Version: j.Version}
+	if at > 0 {
+		if before := d.Windows.At(at - 1); before.Key == k {
+			detail.Before = reports.WindowLink(k.Host, k.Device, before.StartNS)
+		}
 	}
 	detail.After = reports.WindowLink(k.Host, k.Device, w.EndNS)
-	if detail.Twins, err = j.Twins(&d.Points[at]); err != nil {
+	if detail.Twins, err = j.Twins(d.Points.At(at)); err != nil {
 		return nil, err
 	}
 	detail.Events, detail.More, err = j.eventsOf(w, most)

@@ -143,7 +143,7 @@ func describe(t *testing.T, workers int, logs map[string]string) described {
 		t.Fatal(err)
 	}
 	d := described{job: j}
-	if d.windows, d.ticks, err = j.Features(context.Background(), in.IDs); err != nil {
+	if d.windows, d.ticks, err = listed(j.Features(context.Background(), in.IDs)); err != nil {
 		t.Fatal(err)
 	}
 	return d

@@ -9,7 +9,7 @@ import (
 // countPhase fills the figures of a phase of a device that interval counters
 // saw from its windows, each by the share of it that lies in the phase. It
 // reports whether they tell what was read from what was written.
-func countPhase(ph *features.PhaseFigures, windows []features.Window, k features.Key) (apart bool) {
+func countPhase(ph *features.PhaseFigures, windows features.Rows[features.Window], k features.Key) (apart bool) {
 	apart = true
 	var requests, reads, writes, flushes, bytes, written, depth, seconds, latency, timed float64
 	known := func(v float64) float64 {
@@ -18,8 +18,8 @@ func countPhase(ph *features.PhaseFigures, windows []features.Window, k features
 		}
 		return v
 	}
-	for i := range windows {
-		w := &windows[i]
+	for i := range windows.Len() {
+		w := windows.At(i)
 		over := min(w.EndNS, ph.ToNS) - max(w.StartNS, ph.FromNS)
 		if w.Key != k || over <= 0 {
 			continue

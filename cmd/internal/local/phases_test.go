@@ -23,7 +23,7 @@ func TestCountPhase(t *testing.T) {
 	}
 	ws := []features.Window{window(k, 0, 100, 2), window(k, 10e9, 200, 8), window(features.Key{Host: "h", Device: "e"}, 10e9, 1e6, 1)}
 	ph := features.PhaseFigures{FromNS: 5e9, ToNS: 30e9}
-	if !countPhase(&ph, ws, k) {
+	if !countPhase(&ph, features.List(ws), k) {
 		t.Error("reads and writes are told apart")
 	}
 	// 5 s of 100 and 10 s of 200 a second; (500 x 2 ms + 2000 x 8 ms) / 2500 = 6.8 ms; 4 in flight half of the time.
@@ -34,7 +34,7 @@ func TestCountPhase(t *testing.T) {
 		t.Errorf("its ladder is %+v", ph.Ladder)
 	}
 	ws[0].Context[features.CtxWriteBytesShare] = math.NaN()
-	if countPhase(&features.PhaseFigures{FromNS: 5e9, ToNS: 30e9}, ws, k) {
+	if countPhase(&features.PhaseFigures{FromNS: 5e9, ToNS: 30e9}, features.List(ws), k) {
 		t.Error("bytes of unknown direction are told apart")
 	}
 }

@@ -36,7 +36,8 @@ const (
 // an equal time before and after, what is said of them by the lake's model,
 // and the events of the sick ones. It reads what the span needs: days and
 // hosts by their folders, row groups by their bounds.
-func (j *Job) Postmortem(ctx context.Context, inc Incident, inv reduce.Inventory, catalogue cluster.Catalogue, rules *cluster.Rules) (*reports.Postmortem, error) {
+func (j *Job) Postmortem(ctx context.Context, inc Incident, inv reduce.Inventory, catalogue cluster.Catalogue, rules *cluster.Rules) (_ *reports.Postmortem, err error) {
+	defer rescue(&err)
 	manifests, err := lake.Manifests(j.Lake)
 	if err != nil {
 		return nil, err
@@ -50,7 +51,8 @@ func (j *Job) Postmortem(ctx context.Context, inc Incident, inv reduce.Inventory
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(windows, func(w features.Window) bool { return inc.touches(&w) && inc.asks(w.Key) }) {
+	if !inc.concerns(windows) {
+		windows.Close()
 		return nil, j.noIncident(manifests, inc)
 	}
 	d, err := j.Relabel(windows, inv, rules)
@@ -117,6 +119,16 @@ func (inc *Incident) touches(w *features.Window) bool {
 	return w.StartNS < inc.ToNS && w.EndNS > inc.FromNS
 }
 
+// concerns says that some of the windows are the incident's.
+func (inc *Incident) concerns(windows *Windows) bool {
+	for i := range windows.Len() {
+		if w := windows.At(i); inc.touches(w) && inc.asks(w.Key) {
+			return true
+		}
+	}
+	return false
+}
+
 // choose gives the devices to look at: those of the episodes, the worst first;
 // without any, the one that came nearest to being sick.
 func (inc *Incident) choose(d *Diagnosed, episodes []cluster.Episode) []features.Key {
@@ -131,15 +143,15 @@ func (inc *Incident) choose(d *Diagnosed, episodes []cluster.Episode) []features
 		severity float64
 	}
 	var rest []severe
-	for i := range d.Windows {
-		w := &d.Windows[i]
+	for i := range d.Windows.Len() {
+		w := d.Windows.At(i)
 		if !inc.touches(w) || !inc.asks(w.Key) || slices.Contains(keys, w.Key) {
 			continue
 		}
 		if n := len(rest); n > 0 && rest[n-1].key == w.Key {
-			rest[n-1].severity = max(rest[n-1].severity, d.Result.Diagnoses[i].Severity)
+			rest[n-1].severity = max(rest[n-1].severity, d.Result.Diagnoses.At(i).Severity)
 		} else {
-			rest = append(rest, severe{w.Key, d.Result.Diagnoses[i].Severity})
+			rest = append(rest, severe{w.Key, d.Result.Diagnoses.At(i).Severity})
 		}
 	}
 	slices.SortStableFunc(rest, func(a, b severe) int { return cmp.Compare(b.severity, a.severity) })
@@ -197,34 +209,11 @@ func dated(p lake.Part, fromNS, toNS int64) (lake.PartName, bool) {
 }
 
 // windowsOf reads the windows of a span and of hosts that a glob names.
-func (j *Job) windowsOf(manifests []lake.Manifest, fromNS, toNS int64, host string) ([]features.Window, error) {
-	var all []features.Window
-	parts := windowParts(manifests, fromNS, toNS)
-	for _, p := range parts {
-		file, err := j.at(p.Path)
-		if err != nil {
-			return nil, err
-		}
-		r, err := lake.Open(file, nil)
-		if err != nil {
-			return nil, err
-		}
-		r.Select(groupsOf(r, fromNS, toNS, host))
-		err = eachWindow(r, func(w *features.Window) {
-			ok, _ := path.Match(host, w.Host) // the verb has checked the pattern
-			if w.EndNS > fromNS && w.StartNS < toNS && (host == "" || ok) {
-				all = append(all, *w)
-			}
-		})
-		if cerr := r.Close(); err == nil {
-			err = cerr
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	sortWindows(all)
-	return all, nil
+func (j *Job) windowsOf(manifests []lake.Manifest, fromNS, toNS int64, host string) (*Windows, error) {
+	return j.windowsIn(windowParts(manifests, fromNS, toNS), func(r *lake.Reader) []int { return groupsOf(r, fromNS, toNS, host) }, func(w *features.Window) bool {
+		ok, _ := path.Match(host, w.Host) // the verb has checked the pattern
+		return w.EndNS > fromNS && w.StartNS < toNS && (host == "" || ok)
+	})
 }
 
 // windowParts are the parts that may hold windows of a span: of the length and

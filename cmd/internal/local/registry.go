@@ -29,11 +29,8 @@ func registryFile(dir string) string {
 }
 
 // newNaming reads the lake's registry of classes.
-func (j *Job) newNaming(windows []features.Window) (*naming, error) {
-	n := &naming{}
-	for i := range windows {
-		n.endNS = max(n.endNS, windows[i].EndNS)
-	}
+func (j *Job) newNaming(windows *Windows) (*naming, error) {
+	n := &naming{endNS: windows.endNS}
 	var err error
 	if n.found, err = readRegistry(j.Lake); err != nil || n.found == nil {
 		return n, err
@@ -59,7 +56,7 @@ func readRegistry(dir string) ([]byte, error) {
 // name gives the classes of one family's model their lasting ids. Where these
 // are others than the fit's own, the windows are labelled again, so that what
 // is said is what the stored model says.
-func (n *naming) name(km *KindModel, points []reduce.Point, res cluster.Result, rules *cluster.Rules, o cluster.Options) cluster.Result {
+func (n *naming) name(km *KindModel, f *family, points features.Rows[reduce.Point], res cluster.Result, rules *cluster.Rules, o cluster.Options) cluster.Result {
 	family := cluster.Family{Kind: km.Kind, TickNS: km.TickNS, WindowNS: km.WindowNS}
 	registry, ids, events := n.registry.Match(family, km.Cluster.Kind, res.Classes, n.endNS)
 	n.registry = registry
@@ -70,7 +67,7 @@ func (n *naming) name(km *KindModel, points []reduce.Point, res cluster.Result, 
 	}
 	km.Cluster = km.Cluster.Renumbered(ids)
 	why := res.Why
-	res = km.Cluster.Label(points, rules, o)
+	res = km.Cluster.LabelRows(points, rules, o, f.put)
 	res.Why = why
 	return res
 }

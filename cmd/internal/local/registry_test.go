@@ -20,7 +20,7 @@ func TestRegistryIsNotOverwritten(t *testing.T) {
 		return []cluster.Class{c}
 	}
 	named := func(axis int) *naming {
-		n, err := j.newNaming(nil)
+		n, err := j.newNaming(&Windows{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestRegistryIsNotOverwritten(t *testing.T) {
 	if err := os.WriteFile(registryFile(j.Lake), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.newNaming(nil); err == nil || !strings.Contains(err.Error(), "registry.json") {
+	if _, err := j.newNaming(&Windows{}); err == nil || !strings.Contains(err.Error(), "registry.json") {
 		t.Errorf("a torn registry: %v", err)
 	}
 }

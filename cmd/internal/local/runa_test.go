@@ -97,7 +97,7 @@ func TestRunA(t *testing.T) {
 		} else {
 			f.checkEvents(t, s)
 		}
-		windows, _, err := s.job().Features(context.Background(), nil)
+		windows, _, err := listed(s.job().Features(context.Background(), nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestRunA(t *testing.T) {
 		}
 	}
 	j := all.job()
-	windows, _, err := j.Features(context.Background(), nil)
+	windows, _, err := listed(j.Features(context.Background(), nil))
 	if err != nil {
 		t.Fatal(err)
 	}

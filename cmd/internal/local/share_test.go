@@ -107,8 +107,8 @@ func runTo(t *testing.T, out string, logs []string, change func(*Job), read func
 	if _, err := j.Write(ctx, out, d, catalogue, in); err != nil {
 		t.Fatal(err)
 	}
-	if len(windows) == 0 || ticks == 0 {
-		t.Fatalf("%d windows, %d ticks", len(windows), ticks)
+	if windows.Len() == 0 || ticks == 0 {
+		t.Fatalf("%d windows, %d ticks", windows.Len(), ticks)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/iopathy/iopathy/cluster"
-	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest/lake"
 	"github.com/iopathy/iopathy/reduce"
 )
@@ -16,7 +15,7 @@ import (
 // catalogue whose names stand at other signatures: what then stays the same
 // doesn't come from the names. Without an inventory the one that the lake's
 // model was fitted with counts.
-func (j *Job) Shuffled(windows []features.Window, inv reduce.Inventory, c cluster.Catalogue) (*Diagnosed, error) {
+func (j *Job) Shuffled(windows *Windows, inv reduce.Inventory, c cluster.Catalogue) (*Diagnosed, error) {
 	shipped, err := shippedModel()
 	if err != nil {
 		return nil, err

@@ -101,17 +101,19 @@ func (j *Job) Side(sel Selection, times Times, inv reduce.Inventory) (compare.Si
 	if err != nil {
 		return side, err
 	}
+	defer windows.Close()
 	labels, err := j.labels()
 	if err != nil {
 		return side, err
 	}
 	from, to := int64(math.MinInt64), int64(math.MaxInt64)
 	if sel.Span != "" {
-		for i := range windows {
-			if i == 0 || windows[i].StartNS < times.FirstNS {
-				times.FirstNS = windows[i].StartNS
+		for i := range windows.Len() {
+			w := windows.At(i)
+			if i == 0 || w.StartNS < times.FirstNS {
+				times.FirstNS = w.StartNS
 			}
-			times.LastNS = max(times.LastNS, windows[i].EndNS)
+			times.LastNS = max(times.LastNS, w.EndNS)
 		}
 		if from, to, err = times.Span(sel.Span); err != nil {
 			return side, err
@@ -127,8 +129,8 @@ func (j *Job) Side(sel Selection, times Times, inv reduce.Inventory) (compare.Si
 		}
 	}
 	told := true
-	for i := range windows {
-		w := &windows[i]
+	for i := range windows.Len() {
+		w := windows.At(i)
 		if !matches(sel.Host, w.Host) || !matches(sel.Device, w.Device) || w.StartNS < from || w.EndNS > to {
 			continue
 		}
@@ -144,7 +146,7 @@ func (j *Job) Side(sel Selection, times Times, inv reduce.Inventory) (compare.Si
 		side.Labels = nil
 	}
 	if len(side.Windows) == 0 {
-		return side, fmt.Errorf("%q selects none of the %d windows of the lake", sel.Text, len(windows))
+		return side, fmt.Errorf("%q selects none of the %d windows of the lake", sel.Text, windows.Len())
 	}
 	return side, nil
 }

@@ -88,13 +88,8 @@ func cut(cols []lake.Column, from, to int) []lake.Column {
 // windowRows is the most windows of a row group: each has a hundred columns.
 const windowRows = 4 << 10
 
-func appendWindows(all []features.Window, r *lake.Reader) ([]features.Window, error) {
-	err := eachWindow(r, func(w *features.Window) { all = append(all, *w) })
-	return all, err
-}
-
 // eachWindow gives the windows that a reader has.
-func eachWindow(r *lake.Reader, give func(*features.Window)) error {
+func eachWindow(r *lake.Reader, give func(*features.Window) error) error {
 	for {
 		cols, _, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -108,7 +103,9 @@ func eachWindow(r *lake.Reader, give func(*features.Window)) error {
 			return err
 		}
 		for i := range ws {
-			give(&ws[i])
+			if err := give(&ws[i]); err != nil {
+				return err
+			}
 		}
 	}
 }

@@ -84,8 +84,8 @@ func yamlWords(err error) string {
 
 // Figures are those of one run, from the job's lake: of fio's own summary
 // where that is what the lake has, else of the windows.
-func (j *Job) Figures(run *TestMatrixRun, windows []features.Window) (matrix.Figures, error) {
-	if len(windows) > 0 {
+func (j *Job) Figures(run *TestMatrixRun, windows *Windows) (matrix.Figures, error) {
+	if windows != nil && windows.Len() > 0 {
 		return windowFigures(run, windows)
 	}
 	return j.fioFigures(run)
@@ -98,13 +98,13 @@ func unknown() matrix.Figures {
 }
 
 // windowFigures adds the devices up, and takes latencies by requests.
-func windowFigures(run *TestMatrixRun, windows []features.Window) (matrix.Figures, error) {
+func windowFigures(run *TestMatrixRun, windows *Windows) (matrix.Figures, error) {
 	f := unknown()
 	var bytes, requests, seconds, busy float64
 	var p50, p99 weighted
 	spans := map[features.Key]float64{}
-	for i := range windows {
-		w := &windows[i]
+	for i := range windows.Len() {
+		w := windows.At(i)
 		if ok, _ := path.Match(run.Device, w.Device); run.Device != "" && !ok { // the pattern was checked
 			continue
 		}

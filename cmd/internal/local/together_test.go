@@ -168,7 +168,7 @@ func (s *shelf) outcome(t *testing.T, host string, workers int) outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	windows, _, err := j.Features(context.Background(), nil)
+	windows, _, err := listed(j.Features(context.Background(), nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +334,7 @@ func TestTogetherRefusals(t *testing.T) {
 		if text := strings.Join(in.Warnings, "\n"); !strings.Contains(text, warning) {
 			t.Errorf("%s: warnings %q, want %q", name, text, warning)
 		}
-		windows, _, err := j.Features(context.Background(), nil)
+		windows, _, err := listed(j.Features(context.Background(), nil))
 		if err != nil {
 			t.Fatal(err)
 		}

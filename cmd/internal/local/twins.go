@@ -90,7 +90,7 @@ func (j *Job) twinsOf(selves []*reduce.Point, most int64) ([][]cluster.Twin, err
 func (j *Job) findTwins(pm *reports.Postmortem, d *Diagnosed) error {
 	var selves []*reduce.Point
 	for i := range pm.Devices {
-		selves = append(selves, &d.Points[pm.Devices[i].Worst])
+		selves = append(selves, d.Points.At(pm.Devices[i].Worst))
 	}
 	found, err := j.twinsOf(selves, mostTwins)
 	if err != nil {

@@ -30,8 +30,8 @@ func Summarise(d *Diagnosed) Outcome {
 	o := Outcome{Model: d.Result.Model, Verdicts: map[string]int{}, Pathologies: map[string]int{}, Episodes: len(d.Result.Episodes)}
 	above := reports.ApplicationsAbove(d.Windows)
 	devices, sick, apps := map[features.Key]bool{}, map[features.Key]bool{}, map[features.Key]bool{}
-	for i := range d.Result.Diagnoses {
-		g := &d.Result.Diagnoses[i]
+	for i := range d.Result.Diagnoses.Len() {
+		g := d.Result.Diagnoses.At(i)
 		if above[g.Key] {
 			apps[g.Key] = apps[g.Key] || g.Verdict == cluster.Sick
 			continue

@@ -20,7 +20,8 @@ import (
 
 // Write puts the report's files into dir, each whole or not at all, and gives
 // their paths.
-func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue cluster.Catalogue, in *Ingested) ([]string, error) {
+func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue cluster.Catalogue, in *Ingested) (_ []string, err error) {
+	defer rescue(&err)
 	scale, err := heatmap.ParseScale(j.Config.Scale)
 	if err != nil {
 		return nil, err
@@ -92,11 +93,11 @@ func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue clu
 }
 
 func writeLabels(path string, input *reports.Input) error {
-	cols, err := reports.LabelColumns(input)
-	if err != nil {
-		return err
+	rows := make([]int32, input.Windows.Len())
+	for i := range rows {
+		rows[i] = int32(i)
 	}
-	_, err = writeTable(path, cols, nil)
+	_, err := writeLabelRows(path, input, rows)
 	return err
 }
 

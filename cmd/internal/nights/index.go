@@ -96,10 +96,10 @@ type sickInAll struct {
 
 // sumsOf adds up a night.
 func sumsOf(date string, d *local.Diagnosed) sums {
-	s := sums{Date: date, Windows: len(d.Windows), Sick: []sickInAll{}, Episodes: map[string]Told{}, Shift: d.Drift.Shift, Far: d.Drift.Far}
+	s := sums{Date: date, Windows: d.Windows.Len(), Sick: []sickInAll{}, Episodes: map[string]Told{}, Shift: d.Drift.Shift, Far: d.Drift.Far}
 	devices := map[features.Key]map[string]float64{}
-	for i := range d.Result.Diagnoses {
-		g := &d.Result.Diagnoses[i]
+	for i := range d.Result.Diagnoses.Len() {
+		g := d.Result.Diagnoses.At(i)
 		if _, seen := devices[g.Key]; !seen {
 			devices[g.Key] = nil
 		}
@@ -117,8 +117,8 @@ func sumsOf(date string, d *local.Diagnosed) sums {
 		s.Episodes[e.Pathology] = Told{t.Number + 1, max(t.Worst, e.Severity)}
 	}
 	seen, known := 0.0, 0
-	for i := range d.Windows {
-		if c := d.Windows[i].Coverage; !math.IsNaN(c) {
+	for i := range d.Windows.Len() {
+		if c := d.Windows.At(i).Coverage; !math.IsNaN(c) {
 			seen, known = seen+c, known+1
 		}
 	}

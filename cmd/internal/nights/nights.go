@@ -7,6 +7,7 @@ import (
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/local"
+	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/reduce"
 )
 
@@ -114,13 +115,15 @@ func Run(ctx context.Context, n *Job) (*Result, error) {
 // judge labels and reports a date; nil for one without windows.
 func (n *Job) judge(ctx context.Context, date string) (*Night, error) {
 	windows, err := n.Local.WindowsBetween(date, date)
-	if err != nil || len(windows) == 0 {
+	if err != nil || windows.Len() == 0 {
 		return nil, err
 	}
+	defer windows.Close()
 	d, why, err := n.Local.DiagnoseNight(windows, n.Inventory, n.Rules)
 	if err != nil {
 		return nil, err
 	}
+	defer d.Close()
 	if why != "" {
 		n.Say("%s: fitted anew: %s", date, why)
 	}
@@ -149,6 +152,6 @@ func (n *Job) judge(ctx context.Context, date string) (*Night, error) {
 		return nil, err
 	}
 	said := d.Result
-	said.Diagnoses = nil // they are as many as the windows
+	said.Diagnoses = features.Rows[cluster.Diagnosis]{} // they are as many as the windows
 	return &Night{date, local.Summarise(d), files, why, d.Drift, local.Verdict(d, 5), said.Episodes, &said}, nil
 }

@@ -1,0 +1,49 @@
+package features
+
+// Rows is a sequence of rows, such as the windows of a night, that lie in
+// memory or are fetched one by one. The zero value has none. What At gives is to be
+// read only, and stays as it is for as long as it is held; of rows that are
+// fetched each call may give another copy. Whether several goroutines may ask is up to
+// what fetches them.
+type Rows[T any] struct {
+	list []T
+	n    int
+	at   func(i int) *T
+}
+
+// List gives rows that lie in memory.
+func List[T any](list []T) Rows[T] { return Rows[T]{list: list, n: len(list)} }
+
+// Fetched gives n rows of which at gives each.
+func Fetched[T any](n int, at func(i int) *T) Rows[T] { return Rows[T]{n: n, at: at} }
+
+// Slice gives all rows in memory: for few.
+func (r Rows[T]) Slice() []T {
+	if r.at == nil {
+		return r.list
+	}
+	all := make([]T, r.n)
+	for i := range all {
+		all[i] = *r.at(i)
+	}
+	return all
+}
+
+// Len is the number of rows.
+func (r Rows[T]) Len() int { return r.n }
+
+// At gives row i.
+func (r Rows[T]) At(i int) *T {
+	if r.at == nil {
+		return &r.list[i]
+	}
+	return r.at(i)
+}
+
+// Range is the rows from one number to another, which is not among them.
+func (r Rows[T]) Range(from, to int) Rows[T] {
+	if r.at == nil {
+		return List(r.list[from:to:to])
+	}
+	return Fetched(to-from, func(i int) *T { return r.at(from + i) })
+}
