@@ -173,6 +173,15 @@ func Register(f Format) Format {
 	return f
 }
 
+// HasLines says whether inputs of a registered format are text, a line a
+// record: then a position in one is where a line begins.
+func HasLines(format string) bool {
+	shelf.Lock()
+	defer shelf.Unlock()
+	f := shelf.byName[format]
+	return f.Line != nil || f.Lines != nil
+}
+
 // Formats gives the registered formats by name.
 func Formats() []Format {
 	shelf.Lock()

@@ -83,7 +83,13 @@ func (f *facts) hosts() (all []analysisView, left int) {
 				left++
 				continue
 			}
-			all = append(all, analysisView{Name: label(x.Host), Says: sentences(x.Says) + ", the longest at " + f.time.full(x.FromNS) + ".", Holds: true})
+			says := sentences(x.Says)
+			if x.Kind == analysis.HostPaused {
+				says += ", the longest at " + f.time.full(x.FromNS)
+			} else {
+				says = strings.ToLower(analysisNames[x.Kind]) + ": " + says
+			}
+			all = append(all, analysisView{Name: label(x.Host), Says: says + ".", Holds: true})
 		}
 	}
 	return all, left

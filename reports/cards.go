@@ -36,7 +36,8 @@ type Exemplar struct {
 // ByteRange is where an input's lines of a window's requests stand: the bytes,
 // after decompression, at which the first and the last of them begin.
 type ByteRange struct {
-	Source      string
+	Source      string // name of the input
+	Lines       bool   // it is text
 	First, Last int64
 	Requests    int64
 }
@@ -55,9 +56,11 @@ type cardView struct {
 
 type gridRow struct{ From, To, Count, Share string }
 
+type rangeView struct{ Text, Command string }
+
 type exemplarView struct {
 	When, Severity string
-	Ranges         []string
+	Ranges         []rangeView
 	Slow           []slowRow
 	HasRaw         bool
 }
@@ -98,7 +101,7 @@ func (f *facts) cardView(d *device) *cardView {
 	for _, e := range c.Exemplars {
 		x := exemplarView{When: f.time.at(e.StartNS) + " to " + f.time.at(e.EndNS), Severity: fmt.Sprintf("%.1f", e.Severity)}
 		for _, r := range e.Ranges {
-			x.Ranges = append(x.Ranges, fmt.Sprintf("%s, bytes %s to %s (%s)", label(r.Source), count(r.First), count(r.Last), plural(int(r.Requests), "request")))
+			x.Ranges = append(x.Ranges, rangeView{fmt.Sprintf("%s: %s in the lines that begin at bytes %s to %s", label(r.Source), plural(int(r.Requests), "request"), count(r.First), count(r.Last)), r.Command()})
 		}
 		for i := range e.Slowest {
 			s := slowView(f, &e.Slowest[i])
@@ -172,9 +175,7 @@ func (f *facts) gridPicture(c *Card) (picture, string) {
 	high, _ := g.Row(to)
 	span, end := float64(g.StepNS)*float64(g.Cols), g.FromNS+g.StepNS*int64(g.Cols)
 	x := axis{lo: 0, hi: span, label: f.timeAxis(), words: func(v float64) string { return f.time.at(g.FromNS + int64(v)) }}
-	for k := range 6 {
-		x.marks = append(x.marks, span*float64(k)/5)
-	}
+	x.marks = f.timeMarks(g.FromNS, span)
 	y := axis{lo: float64(low) / 1e6, hi: float64(high) / 1e6, log: true, label: "latency (ms)", words: three}
 	p := newPlot(900, 260, x, y)
 	most, peak := int64(0), 0
@@ -215,7 +216,7 @@ func (f *facts) gridPicture(c *Card) (picture, string) {
 		}
 	}
 	lo, hi := g.Row(peak / g.Cols)
-	text := fmt.Sprintf("%s by time of completion (columns of %s) and latency (4 rows an octave); darker is more, by the logarithm, from 1 to %s. Most in a cell: %s at %s, from %s to %s ms.",
+	text := fmt.Sprintf("%s by time of completion (columns of %s) and latency (4 rows an octave); the stronger the colour, the more, by the logarithm, from 1 to %s. Most in a cell: %s at %s, from %s to %s ms.",
 		plural(int(g.Total), "request"), inSeconds(float64(g.StepNS)/1e9), count(most), count(most), f.time.at(g.FromNS+int64(peak%g.Cols)*g.StepNS), three(float64(lo)/1e6), three(float64(hi)/1e6))
 	if c.Means {
 		text = "No single requests are known: the requests of each window count at its mean latency. " + text
@@ -223,7 +224,34 @@ func (f *facts) gridPicture(c *Card) (picture, string) {
 	if c.Part {
 		text += fmt.Sprintf(" The part from %s to %s, around the worst window: the device has too many requests to show all.", f.time.full(g.FromNS), f.time.full(end))
 	}
-	return p.picture("Requests by latency and time; the table below holds the counts by latency"), text
+	pic := p.picture("Requests by latency and time; the table below holds the counts by latency")
+	pic.class += " long"
+	return pic, text
+}
+
+// timeSteps are what a reader counts in, in seconds.
+var timeSteps = []int64{1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 21600, 43200, 86400}
+
+// timeMarks are the labelled times of an axis of so many ns that begins at
+// from: whole steps, five at most where the labels hold dates.
+func (f *facts) timeMarks(from int64, span float64) []float64 {
+	most := 7.0
+	if f.time.day {
+		most = 5
+	}
+	step := int64(1e8)
+	for i := 0; span/float64(step) > most; i++ {
+		if i < len(timeSteps) {
+			step = timeSteps[i] * 1e9
+		} else {
+			step *= 2
+		}
+	}
+	var out []float64
+	for at := (step - from%step) % step; float64(at) <= span; at += step {
+		out = append(out, float64(at))
+	}
+	return out
 }
 
 func (f *facts) timeAxis() string {

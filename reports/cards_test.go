@@ -43,7 +43,7 @@ func TestCardTellsWhatDecided(t *testing.T) {
 	for _, want := range []string{
 		"402 requests by time of completion", "Requests by latency and time", "What decided the worst window", "0.1 (9 windows)", "0.07 (0.02 to 0.31, 4 nights)", "no baseline yet",
 		"Nearest class: 3, ", "; next: 4, Unrecognised (cosine distance 0.4)", "stall_gap from 1 to 0.2 would make it healthy",
-		"Who did it", "bytes 1,000 to 52,000 (402 requests)", "byte 4711", "Busy or sick", "above the band",
+		"Who did it", "402 requests in the lines that begin at bytes 1,000 to 52,000", "byte 4711", "Busy or sick", "above the band",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

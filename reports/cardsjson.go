@@ -117,7 +117,7 @@ func (v *jsonCard) of(c *Card) {
 	for _, e := range c.Exemplars {
 		x := jsonExemplar{e.StartNS, e.EndNS, number(e.Severity), []jsonRange{}, []jsonSlow{}}
 		for _, r := range e.Ranges {
-			x.Ranges = append(x.Ranges, jsonRange(r))
+			x.Ranges = append(x.Ranges, jsonRange{r.Source, r.First, r.Last, r.Requests})
 		}
 		for i := range e.Slowest {
 			s := &e.Slowest[i]

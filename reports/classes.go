@@ -42,7 +42,8 @@ type conserveView struct {
 	ByPathology                            []fact
 }
 
-// classes makes a card a class, the largest first.
+// classes makes a card a class, the largest first; what no window is in is
+// folded up, once a pathology.
 func (f *facts) classes(p *pageView) {
 	in := f.in
 	order := slices.Clone(in.Result.Classes)
@@ -51,9 +52,16 @@ func (f *facts) classes(p *pageView) {
 	})
 	sick := f.verdicts[cluster.Sick] + f.apps.Sick // classes are of all windows
 	sum := ""
+	shown := map[string]bool{}
 	for _, c := range order {
-		p.Classes = append(p.Classes, f.class(c, sick))
-		sum += count(int64(f.byClass[c.ID])) + " + "
+		switch n := f.byClass[c.ID]; {
+		case n > 0:
+			p.Classes = append(p.Classes, f.class(c, sick))
+			sum += count(int64(n)) + " + "
+		case !shown[c.Pathology]: // models of several kinds have one each
+			p.Empty = append(p.Empty, f.class(c, sick))
+		}
+		shown[c.Pathology] = true
 	}
 	seen := map[string]bool{}
 	for _, slug := range f.slugs() {
@@ -99,10 +107,10 @@ func (f *facts) class(c cluster.Class, sick int) classView {
 		Windows: plural(f.byClass[c.ID], "window"), Devices: plural(len(f.classDevices[c.ID]), "device"),
 		Share: percent(float64(f.byClass[c.ID]) / float64(max(sick, 1))), Match: three(c.Score),
 		Purity: percent(c.Purity), Silhouette: three(c.Silhouette),
-		Causes: causeViews(c.Causes), Stages: stagesOf(f.stages[c.ID], "its windows", analysis.PressureOf(c.Pathology, c.Causes)),
+		Causes: causeViews(c.Causes), Stages: stagesOf(f.stages[c.ID], "", analysis.PressureOf(c.Pathology, c.Causes)),
 	}
 	v.Abstain = len(v.Causes) == 0
-	v.Empty = c.Members == 0
+	v.Empty = f.byClass[c.ID] == 0
 	if c.Pathology == cluster.Unrecognised {
 		v.Symptom = "These windows are alike and far from healthy, but no entry of the catalogue fits them well enough."
 		v.Nearest = f.pathologyName(c.Nearest)

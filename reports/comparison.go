@@ -46,6 +46,9 @@ func ComparisonHTML(w io.Writer, c *compare.Comparison, words []string, version 
 			{"A", plural(c.DevicesA, "device"), plural(c.WindowsA, "window") + ": " + label(c.A)},
 			{"B", plural(c.DevicesB, "device"), plural(c.WindowsB, "window") + ": " + label(c.B)},
 		}}
+	if c.Jobs {
+		v.Sides = []fact{{"A", plural(c.DevicesA, "job"), label(c.A)}, {"B", plural(c.DevicesB, "job"), label(c.B)}}
+	}
 	switch {
 	case c.Alarm:
 		v.Tone = "bad"
@@ -122,7 +125,11 @@ func effectRow(e *compare.Effect, name string, reach float64) effectView {
 	if e.Unit != "1" {
 		unit = " " + e.Unit
 	}
-	v.A, v.B, v.Change, v.Interval = three(e.A)+unit, three(e.B)+unit, fmt.Sprintf("x %.3f", e.Change), ends("%.3f", 1)
+	v.A, v.B = three(e.A)+unit, three(e.B)+unit
+	if e.Unit == "B/s" {
+		v.A, v.B = volume(e.A)+"/s", volume(e.B)+"/s"
+	}
+	v.Change, v.Interval = fmt.Sprintf("x %.3f", e.Change), ends("%.3f", 1)
 	v.Bar = effectBar(math.Log(e.Change), math.Log(float64(e.Low)), math.Log(float64(e.High)), reach, e.Alarm)
 	return v
 }

@@ -83,7 +83,7 @@ func HTML(w io.Writer, in *Input) error {
 	folded := &parts{t: t}
 	folded.fold(p)
 	out := &sink{w: w}
-	style, app := asset("style.css"), asset("unpack.js")+asset("app.js")
+	style, app := asset("style.css"), pageScript()
 	out.template(t, "head.html", p)
 	out.text("<style>", style, "</style>\n")
 	out.template(t, "body.html", p)
@@ -105,6 +105,12 @@ func HTML(w io.Writer, in *Input) error {
 		return fmt.Errorf("report: writing the page: %w", out.err)
 	}
 	return nil
+}
+
+// pageScript is the page's own script. Its files share one block, so that only
+// what they mean to be seen is seen outside.
+func pageScript() string {
+	return asset("unpack.js") + "{\n" + asset("words.js") + asset("cells.js") + asset("maps.js") + asset("app.js") + "}\n"
 }
 
 // cells are the maps and their bytes for the page.

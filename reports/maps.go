@@ -51,6 +51,7 @@ type courseView struct {
 	Head    []string
 	Rows    []courseRow
 	Step    string
+	Axis    string
 	Empty   bool
 }
 
@@ -102,7 +103,7 @@ func (f *facts) fleetMap(p *pageView, m *heatmap.Fleet) (chart, mapData) {
 	}
 	c := raster("fleet", fleetHeight(m.Rows), m.Cols, m.Rows,
 		formatter("iopathy.timeLabel(v)"), opts.AxisLabel{Show: opts.Bool(false)},
-		opts.Grid{Left: "146", Right: "34", Top: "8", Bottom: "30"})
+		opts.Grid{Left: "146", Right: "34", Top: "8", Bottom: "30"}) // the page narrows Left where it is narrow
 	v.Element = c.Element
 	v.Axis = "Time (UTC)"
 	switch {
@@ -112,7 +113,10 @@ func (f *facts) fleetMap(p *pageView, m *heatmap.Fleet) (chart, mapData) {
 		v.Axis = "Time since the start of the trace"
 	}
 	cell := span(float64(m.StepNS) / 1e9)
-	if m.Merged > 1 {
+	short, long := f.windowLengths()
+	if long != short && m.Merged <= 1 {
+		v.Axis += fmt.Sprintf("; each cell is %s, windows are of %s to %s", cell, span(float64(short)/1e9), span(float64(long)/1e9))
+	} else if m.Merged > 1 {
 		v.Axis += fmt.Sprintf("; each cell is %s and shows the worst of its %d windows", cell, m.Merged)
 	} else {
 		v.Axis += "; each cell is one window of " + cell
@@ -149,6 +153,20 @@ func (f *facts) fleetMap(p *pageView, m *heatmap.Fleet) (chart, mapData) {
 		v.Classes = append(v.Classes, legendView{Name: f.pathologyName(slug), Colour: f.css(slug)})
 	}
 	return c, data
+}
+
+// windowLengths are the shortest and the longest window: counters come at
+// intervals of their own.
+func (f *facts) windowLengths() (short, long int64) {
+	for i := range f.in.Windows.Len() {
+		w := f.in.Windows.At(i)
+		n := w.EndNS - w.StartNS
+		if i == 0 || n < short {
+			short = n
+		}
+		long = max(long, n)
+	}
+	return short, long
 }
 
 // fleetCaption names the peak of severity and of each channel: what, where,
@@ -283,6 +301,16 @@ func (f *facts) course(p *pageView, m *heatmap.Fleet) (chart, picture) {
 		}
 	}
 	v.Step = span(float64(step) / 1e9)
+	v.Axis = "Sick windows of all devices by the time they begin"
+	switch {
+	case m.Aligned:
+		v.Axis += " (time since each device's first window)"
+	case f.time.relative:
+		v.Axis += " (time since the start of the trace)"
+	default:
+		v.Axis += " (UTC)"
+	}
+	v.Axis += "; each bar is " + v.Step
 	c := stacked("course", 330, labels, series, colours)
 	v.Element = c.Element
 	return c, stackedPicture(labels, series, colours)

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/reports/browsertest"
 )
 
 // manyNights are nights of years: every third without a sick device, the others with
@@ -49,43 +50,43 @@ func TestBrowserNights(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := openStatic(t, page.Bytes())
-	if got := value[int](b, `document.querySelectorAll(".calendar a.night").length`); got != n {
+	if got := browsertest.Value[int](b.Page, `document.querySelectorAll(".calendar a.night").length`); got != n {
 		t.Errorf("the calendar has %d nights of %d", got, n)
 	}
 	column := func(date string) int {
-		return value[int](b, fmt.Sprintf(`document.querySelector('.calendar a.night[title="%s"]').closest("td").cellIndex`, date))
+		return browsertest.Value[int](b.Page, fmt.Sprintf(`document.querySelector('.calendar a.night[title="%s"]').closest("td").cellIndex`, date))
 	}
 	if tue, mon := column("2023-11-14"), column("2023-12-11"); tue != 2 || mon != 1 { // by the calendar of the year
 		t.Errorf("a Tuesday stands in column %d, a Monday in %d", tue, mon)
 	}
-	href := value[string](b, `document.querySelector('.calendar a.night[title="2023-11-20"]').getAttribute("href")`)
+	href := browsertest.Value[string](b.Page, `document.querySelector('.calendar a.night[title="2023-11-20"]').getAttribute("href")`)
 	if href != "nights/2023-11-20/report.html" {
 		t.Errorf("a night leads to %q", href)
 	}
 	colour := func(date string) string {
-		return value[string](b, fmt.Sprintf(`getComputedStyle(document.querySelector('.calendar a.night[title="%s"]')).backgroundColor`, date))
+		return browsertest.Value[string](b.Page, fmt.Sprintf(`getComputedStyle(document.querySelector('.calendar a.night[title="%s"]')).backgroundColor`, date))
 	}
 	worst, none := colour(nights[39].Date), colour(nights[0].Date)
 	if worst == none || colour(nights[3].Date) != none || colour(nights[38].Date) == worst {
 		t.Errorf("the worst night has the colour %s, others %s, %s", worst, none, colour(nights[38].Date))
 	}
 	// Of the worst night the trend has two parts, 2 to 1, which fill its height.
-	part := value[[]float64](b, `(() => { const r = [...document.querySelectorAll("svg.incident rect")].map(e => ({x: +e.getAttribute("x"), h: +e.getAttribute("height")}));
+	part := browsertest.Value[[]float64](b.Page, `(() => { const r = [...document.querySelectorAll("svg.incident rect")].map(e => ({x: +e.getAttribute("x"), h: +e.getAttribute("height")}));
 		const x = r.find(e => Math.abs(e.h - 89.3) < 0.1).x; return r.filter(e => e.x == x).map(e => e.h) })()`)
 	if len(part) != 2 || part[0]+part[1] < 133.8 || part[0]+part[1] > 134.2 || part[0] < 1.99*part[1] || part[0] > 2.01*part[1] {
 		t.Errorf("the parts of the worst night are %v high, of 134", part)
 	}
-	rects, bars := value[int](b, `document.querySelectorAll("svg.incident rect").length`), 0
+	rects, bars := browsertest.Value[int](b.Page, `document.querySelectorAll("svg.incident rect").length`), 0
 	for i := range nights {
 		bars += len(nights[i].SickSeconds)
 	}
 	if rects != bars {
 		t.Errorf("the trend has %d parts, of %d", rects, bars)
 	}
-	if words := value[string](b, `document.querySelector("svg.incident").textContent`); !strings.Contains(words, "2023-11-14") || !strings.Contains(words, nights[n-1].Date) || !strings.Contains(words, "highest: 12.5 h") { // 45,000 s
+	if words := browsertest.Value[string](b.Page, `document.querySelector("svg.incident").textContent`); !strings.Contains(words, "2023-11-14") || !strings.Contains(words, nights[n-1].Date) || !strings.Contains(words, "highest: 12.5 h") { // 45,000 s
 		t.Errorf("the trend says %q", words)
 	}
-	if got := value[[]string](b, `[...document.querySelectorAll("#h-dev ~ .scroll tbody tr")].map(r => r.cells[0].textContent + "|" + r.cells[1].textContent + "|" + r.cells[2].textContent)`); len(got) != 2 ||
+	if got := browsertest.Value[[]string](b.Page, `[...document.querySelectorAll("#h-dev ~ .scroll tbody tr")].map(r => r.cells[0].textContent + "|" + r.cells[1].textContent + "|" + r.cells[2].textContent)`); len(got) != 2 ||
 		got[0] != deviceLabel(hostileNames[0])+"|55|"+nights[88].Date || got[1] != "db7/sdc|3|"+nights[40].Date {
 		t.Errorf("devices by recurrence: %q", got)
 	}
@@ -104,9 +105,9 @@ func TestBrowserNights(t *testing.T) {
 		}
 	}
 	picture("nights.png")
-	b.do(chromedp.EmulateViewport(390, 800))
-	if wide := value[int](b, `document.documentElement.scrollWidth`); wide > 390 {
-		t.Errorf("it is %d px wide on a phone of 390: %q", wide, value[[]string](b, `[...document.querySelectorAll("body *")].filter(e => !e.closest(".scroll") && e.getBoundingClientRect().right > 391).map(e => e.tagName + "." + e.className)`))
+	b.Do(chromedp.EmulateViewport(390, 800))
+	if wide := browsertest.Value[int](b.Page, `document.documentElement.scrollWidth`); wide > 390 {
+		t.Errorf("it is %d px wide on a phone of 390: %q", wide, browsertest.Value[[]string](b.Page, `[...document.querySelectorAll("body *")].filter(e => !e.closest(".scroll") && e.getBoundingClientRect().right > 391).map(e => e.tagName + "." + e.className)`))
 	}
 	picture("nights-phone.png")
 	b.quiet()

@@ -19,6 +19,7 @@ const (
 	maxSources     = 300
 	maxEvidence    = 6
 	maxAlarms      = 3 // devices named in the verdict
+	maxWarnings    = 3 // that are not folded up
 )
 
 // pageView is what the template sees: texts and numbers ready to be shown.
@@ -34,6 +35,7 @@ type pageView struct {
 	Model              string
 	ModelShipped       bool
 	Warnings           []string
+	WarningsMore       []string // folded up
 	Changes            []changeView
 	Findings           []findingView
 	FindingsLeft       int
@@ -49,6 +51,7 @@ type pageView struct {
 	Joint              jointView
 	Course             courseView
 	Classes            []classView
+	Empty              []classView // without a window
 	Conserve           conserveView
 	NotSeen            []string
 	Structure          structureView
@@ -137,10 +140,18 @@ func newPage(f *facts) *pageView {
 		Title: in.Title, Headline: f.headline(), HasSick: f.verdicts[cluster.Sick]+f.apps.Sick > 0, Drill: in.Drill,
 		Date: f.time.full(f.last), DateMachine: f.time.machine(f.last),
 		Model: modelLine(in.Result), ModelShipped: in.Result.Model == "shipped",
-		Warnings: in.Result.Warnings, Changes: f.changes(), Problems: in.Ingest.Problems,
+		Changes: f.changes(), Problems: in.Ingest.Problems,
 		Config: in.Config, Version: in.Version, ModelText: in.Model, Seed: in.Seed,
 		Quality: f.qualityLine(),
 		Scale:   fmt.Sprintf("%s: %s IOPS, %s ms, depth %s", in.Scale.Name, three(f.scale.IOPS), three(f.scale.LatencyMS), three(f.scale.Depth)),
+	}
+	for _, w := range in.Result.Warnings {
+		if w = upperFirst(w); !slices.Contains(p.Warnings, w) {
+			p.Warnings = append(p.Warnings, w)
+		}
+	}
+	if len(p.Warnings) > maxWarnings+1 {
+		p.Warnings, p.WarningsMore = p.Warnings[:maxWarnings], p.Warnings[maxWarnings:]
 	}
 	if p.Title == "" {
 		p.Title = "I/O pathology report"
@@ -224,8 +235,11 @@ func (f *facts) subtitle() string {
 	for _, d := range f.devices {
 		hosts[d.Host] = true
 	}
-	return fmt.Sprintf("%s · %s on %s · %s of %s", s, plural(f.disks(), "device"), plural(len(hosts), "host"),
-		plural(f.windows(), "window"), span(float64(w.EndNS-w.StartNS)/1e9))
+	long := span(float64(w.EndNS-w.StartNS) / 1e9)
+	if least, most := f.windowLengths(); least != most {
+		long = span(float64(least)/1e9) + " to " + span(float64(most)/1e9)
+	}
+	return fmt.Sprintf("%s · %s on %s · %s of %s", s, plural(f.disks(), "device"), plural(len(hosts), "host"), plural(f.windows(), "window"), long)
 }
 
 func (f *facts) levels() string {
@@ -300,36 +314,6 @@ func (f *facts) alarm(d *device) alarm {
 		a.Text += fmt.Sprintf("; the label is unsure (confidence %s)", percent(e.Confidence))
 	}
 	return a
-}
-
-func lowerFirst(s string) string {
-	if len(s) > 1 && s[1] >= 'a' && s[1] <= 'z' {
-		return strings.ToLower(s[:1]) + s[1:]
-	}
-	return s
-}
-
-// labels makes the first texts of a list fit to be shown, each once.
-func labels(list []string, most int) []string {
-	var out []string
-	for _, s := range list {
-		if s = sentence(s); len(out) < most && !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// sentenceRunes bounds a text from the catalogue or a log.
-const sentenceRunes = 240
-
-// sentence makes a longer text fit to be shown.
-func sentence(s string) string {
-	r := []rune(strings.ToValidUTF8(s, "?"))
-	if len(r) > sentenceRunes {
-		r = append(r[:sentenceRunes:sentenceRunes], '…')
-	}
-	return strings.Map(printable, string(r))
 }
 
 func (f *facts) episode(e cluster.Episode) episodeView {

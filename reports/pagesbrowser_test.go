@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/iopathy/iopathy/reports/browsertest"
 )
 
 // TestBrowserPagesBesideTheReport opens the pages that go about as files: they
@@ -19,15 +21,15 @@ func TestBrowserPagesBesideTheReport(t *testing.T) {
 	all := pages(t, in, name, "/data/"+name, "a raw line that is rather long, "+name)
 	for _, which := range []string{"postmortem", "comparison", "matrix"} {
 		b := openStatic(t, []byte(all[which]))
-		b.do(chromedp.EmulateViewport(390, 800))
-		if wide := value[int](b, `document.documentElement.scrollWidth`); wide > 390 {
-			t.Errorf("%s is %d px wide on a phone of 390: %q", which, wide, value[[]string](b, `[...document.querySelectorAll("body *")].filter(e => !e.closest(".scroll") && e.getBoundingClientRect().right > 391).map(e => e.tagName + "." + e.className + " " + e.textContent.slice(0, 30))`))
+		b.Do(chromedp.EmulateViewport(390, 800))
+		if wide := browsertest.Value[int](b.Page, `document.documentElement.scrollWidth`); wide > 390 {
+			t.Errorf("%s is %d px wide on a phone of 390: %q", which, wide, browsertest.Value[[]string](b.Page, `[...document.querySelectorAll("body *")].filter(e => !e.closest(".scroll") && e.getBoundingClientRect().right > 391).map(e => e.tagName + "." + e.className + " " + e.textContent.slice(0, 30))`))
 		}
-		if n := value[int](b, `[...document.querySelectorAll("h2,h3")].filter(h => h.getBoundingClientRect().right > 390).length`); n > 0 {
+		if n := browsertest.Value[int](b.Page, `[...document.querySelectorAll("h2,h3")].filter(h => h.getBoundingClientRect().right > 390).length`); n > 0 {
 			t.Errorf("%s: %d headings leave a phone", which, n)
 		}
-		pdf, err := chromedp.Run(b.ctx, chromedp.PrintToPDF())
-		b.must(err)
+		pdf, err := chromedp.Run(b.Ctx, chromedp.PrintToPDF())
+		b.Must(err)
 		if !bytes.HasPrefix(pdf, []byte("%PDF")) || len(pdf) < 5000 {
 			t.Errorf("%s prints to %d bytes", which, len(pdf))
 		}

@@ -29,8 +29,12 @@ func (p *picture) inline() template.HTML {
 	if p.stretch {
 		more = ` preserveAspectRatio="none"`
 	}
-	return template.HTML(fmt.Sprintf(`<svg class="%s" viewBox="0 0 %d %d"%s role="img" aria-label="%s">%s</svg>`,
-		p.class, p.wide, p.high, more, template.HTMLEscapeString(p.label), p.body))
+	svg := fmt.Sprintf(`<svg class="%s" viewBox="0 0 %d %d"%s role="img" aria-label="%s">%s</svg>`,
+		p.class, p.wide, p.high, more, template.HTMLEscapeString(p.label), p.body)
+	if !p.stretch { // on a narrow screen it keeps its letters' size, and scrolls
+		svg = `<div class="fit">` + svg + `</div>`
+	}
+	return template.HTML(svg)
 }
 
 // axis maps values to a place along a side of a plot.

@@ -130,9 +130,9 @@ func (f *facts) section(d *device) sectionView {
 	s.Facts = worstFacts(w)
 	s.Analyses, s.Curve = f.analyses(d.Key)
 	s.Card = f.cardView(d)
-	if v := stagesOf(f.ladderOf(d, cluster.Sick), "sick", pressureOn(d)); v != nil {
+	if v := stagesOf(f.ladderOf(d, cluster.Sick), "sick ", pressureOn(d)); v != nil {
 		s.Stages = append(s.Stages, v)
-		if v = stagesOf(f.ladderOf(d, cluster.Healthy), "healthy", ""); v != nil {
+		if v = stagesOf(f.ladderOf(d, cluster.Healthy), "healthy ", ""); v != nil {
 			s.Stages = append(s.Stages, v)
 		}
 	}

@@ -27,13 +27,13 @@ type jsonStage struct {
 	Clock    number `json:"clock_error_s"` // of the stamps of its ends against each other; 0 of one clock
 }
 
-// stagesOf lists what is known of some windows; nothing where no source tells
-// the stages.
+// stagesOf lists what is known of some windows, such as "sick "; nothing where
+// no source tells the stages.
 func stagesOf(l *analysis.Ladder, of, pressure string) *stagesView {
 	if l == nil || l.Empty() {
 		return nil
 	}
-	v := &stagesView{Of: of + " (" + plural(int(l.Windows), "window") + ")"}
+	v := &stagesView{Of: plural(int(l.Windows), of+"window")}
 	if a, ok := l.Attribute(pressure); ok {
 		v.Says = a.Says
 	}

@@ -23,8 +23,8 @@ func TestStagesOfAClass(t *testing.T) {
 		one.AddEvent(&e)
 		l.Add(&features.Window{Ladder: one.Pack()})
 	}
-	v := stagesOf(&l, "its windows", "")
-	if v.Of != "its windows (2 windows)" || len(v.Rows) != 6 || !strings.Contains(v.Says, "Most of it: kernel") {
+	v := stagesOf(&l, "sick ", "")
+	if v.Of != "2 sick windows" || len(v.Rows) != 6 || !strings.Contains(v.Says, "Most of it: kernel") {
 		t.Fatalf("page: %+v", v)
 	}
 	check := func(at int, want stageRow) {

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -211,3 +212,40 @@ func cut(s string) string {
 
 // deviceLabel names a device in one line.
 func deviceLabel(k features.Key) string { return label(k.Host) + "/" + label(k.Device) }
+
+func upperFirst(s string) string {
+	if len(s) > 0 && s[0] >= 'a' && s[0] <= 'z' {
+		return strings.ToUpper(s[:1]) + s[1:]
+	}
+	return s
+}
+
+func lowerFirst(s string) string {
+	if len(s) > 1 && s[1] >= 'a' && s[1] <= 'z' {
+		return strings.ToLower(s[:1]) + s[1:]
+	}
+	return s
+}
+
+// labels makes the first texts of a list fit to be shown, each once.
+func labels(list []string, most int) []string {
+	var out []string
+	for _, s := range list {
+		if s = sentence(s); len(out) < most && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// sentenceRunes bounds a text from the catalogue or a log.
+const sentenceRunes = 240
+
+// sentence makes a longer text fit to be shown.
+func sentence(s string) string {
+	r := []rune(strings.ToValidUTF8(s, "?"))
+	if len(r) > sentenceRunes {
+		r = append(r[:sentenceRunes:sentenceRunes], '…')
+	}
+	return strings.Map(printable, string(r))
+}

@@ -28,11 +28,13 @@ import (
 )
 
 // Side is one of the two things compared: windows by device and time, and what
-// was said of each (nil if nothing was).
+// was said of each (nil if nothing was); or, where no I/O was recorded, the sums
+// of jobs.
 type Side struct {
 	Name    string
 	Windows []features.Window
 	Labels  []Label
+	Runs    []Run
 }
 
 // Label is what was said of one window.
@@ -96,20 +98,22 @@ type Device struct {
 // Comparison is the answer. Effects are in the order of Metrics, then the
 // classes; Devices, only where they are paired, by how much slower B is.
 type Comparison struct {
-	A, B               string   `json:"-"`
-	Paired             bool     `json:"paired"`
-	DevicesA           int      `json:"devices_a"`
-	DevicesB           int      `json:"devices_b"`
-	WindowsA           int      `json:"windows_a"`
-	WindowsB           int      `json:"windows_b"`
-	Effects            []Effect `json:"effects"`
-	Devices            []Device `json:"devices"`
-	Alarm              bool     `json:"alarm"`
-	TooFew             bool     `json:"too_few"` // to raise an alarm of the whole
-	Notes              []string `json:"notes"`
-	OnlyInA, OnlyInB   int      `json:"-"`
-	Resamples          int      `json:"resamples"`
-	Level, Alpha, Over float64  `json:"-"`
+	A, B               string    `json:"-"`
+	Paired             bool      `json:"paired"`
+	Jobs               bool      `json:"jobs"` // the devices are jobs that give sums only
+	DevicesA           int       `json:"devices_a"`
+	DevicesB           int       `json:"devices_b"`
+	WindowsA           int       `json:"windows_a"`
+	WindowsB           int       `json:"windows_b"`
+	Effects            []Effect  `json:"effects"`
+	Devices            []Device  `json:"devices"`
+	Alarm              bool      `json:"alarm"`
+	TooFew             bool      `json:"too_few"` // to raise an alarm of the whole
+	Notes              []string  `json:"notes"`
+	LeftOut            []LeftOut `json:"left_out"` // by reason, then name
+	NotTold            []string  `json:"not_told"` // metrics that a side has no figure of
+	Resamples          int       `json:"resamples"`
+	Level, Alpha, Over float64   `json:"-"`
 }
 
 // fewest is how many judged windows a device needs on a side, and fewestUnits
@@ -122,6 +126,9 @@ const (
 // Compare holds B against A. The windows of both must have one latency kind,
 // tick and length.
 func Compare(a, b Side, o Options) (*Comparison, error) {
+	if len(a.Runs)+len(b.Runs) > 0 {
+		return runs(a, b, o)
+	}
 	if err := alike(a.Windows, b.Windows); err != nil {
 		return nil, err
 	}
@@ -144,15 +151,13 @@ func Compare(a, b Side, o Options) (*Comparison, error) {
 	}
 	pairs := match(da, db)
 	c.Paired = len(pairs) > 0 && !o.Unpaired
-	c.OnlyInA, c.OnlyInB = len(da)-len(pairs), len(db)-len(pairs)
+	c.leaveOut(&a, &b)
 	if c.Paired {
-		if n := c.OnlyInA + c.OnlyInB; n > 0 {
-			c.Notes = append(c.Notes, fmt.Sprintf("%d devices are on one side only and are left out", n))
-		}
 		c.paired(pairs, metrics, o)
 	} else {
 		c.unpaired(da, db, metrics, o)
 	}
+	c.told(metrics)
 	c.alarms(o)
 	return c, nil
 }
@@ -194,10 +199,7 @@ func devices(s *Side) []*series {
 	var all []*series
 	for i := range s.Windows {
 		w := &s.Windows[i]
-		if w.Idle || w.Requests == 0 {
-			continue
-		}
-		if s.Labels != nil && s.Labels[i].Verdict == cluster.Artefact {
+		if !judged(s, i) {
 			continue
 		}
 		d := byKey[w.Key]

@@ -293,12 +293,25 @@ func (m *Matrix) largest(rows []placed, y []float64, factors []int) (ratio float
 			table[i] = append(table[i], mean(y, func(r int) bool { return rows[r].levels[a] == i && rows[r].levels[b] == k }))
 		}
 	}
+	raw := make([][]float64, na)
+	for i := range table {
+		raw[i] = slices.Clone(table[i])
+	}
 	polish(table)
 	bi, bk := 0, 0
 	for i := range table {
 		for k, v := range table[i] {
 			if math.Abs(v) > math.Abs(table[bi][bk]) || math.IsNaN(table[bi][bk]) {
 				bi, bk = i, k
+			}
+		}
+	}
+	// Of two levels each, all four cells are off by as much: the slow one is told.
+	most, slowest := math.Abs(table[bi][bk]), math.Inf(-1)
+	for i := range table {
+		for k, v := range table[i] {
+			if v >= 0.8*most && raw[i][k] > slowest {
+				bi, bk, slowest = i, k, raw[i][k]
 			}
 		}
 	}

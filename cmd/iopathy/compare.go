@@ -26,7 +26,7 @@ depth, time with I/O in flight, classes; each with its change, an interval of 95
 and an effect size. A and B are
 
   a lake or an output directory      report-old/  report-new/
-  a log                              before.blkparse after.blkparse
+  a log, or fio's JSON               before.blkparse after.blkparse
   a part of a lake                   report/@host=h07  report/@yesterday..today
   a part of the lake of --lake       host=h07 host=h08, or 2026-11-01..2026-11-08
 
@@ -141,6 +141,9 @@ func (a *app) side(ctx context.Context, sel local.Selection) (compare.Side, erro
 		return compare.Side{}, err
 	}
 	if !in.Useful() {
+		if side, err := job.RunSide(sel.Text); err != nil || len(side.Runs) > 0 {
+			return side, err
+		}
 		return compare.Side{}, fmt.Errorf("%s gave no event and no sample", sel.Where)
 	}
 	windows, _, err := job.Features(ctx, in.IDs)
@@ -165,17 +168,29 @@ func writeComparison(out io.Writer, c *compare.Comparison) error {
 	for _, line := range answer(c) {
 		fmt.Fprintln(w, line)
 	}
-	fmt.Fprintf(w, "\nA: %s, %d devices, %d windows\nB: %s, %d devices, %d windows\n", local.Printable(c.A), c.DevicesA, c.WindowsA, local.Printable(c.B), c.DevicesB, c.WindowsB)
-	for _, n := range c.Notes {
-		fmt.Fprintf(w, "(%s)\n", n)
+	of := "devices"
+	if c.Jobs {
+		of = "jobs"
+		fmt.Fprintf(w, "\nA: %s, %d jobs\nB: %s, %d jobs\n", local.Printable(c.A), c.DevicesA, local.Printable(c.B), c.DevicesB)
+	} else {
+		fmt.Fprintf(w, "\nA: %s, %d devices, %d windows\nB: %s, %d devices, %d windows\n", local.Printable(c.A), c.DevicesA, c.WindowsA, local.Printable(c.B), c.DevicesB, c.WindowsB)
 	}
-	fmt.Fprintf(w, "\nB against A, mean over devices, with intervals of %g %%:\n", 100*c.Level)
+	for _, n := range c.Notes {
+		fmt.Fprintf(w, "(%s)\n", local.Printable(n))
+	}
+	fmt.Fprintf(w, "\nB against A, mean over "+of+", with intervals of %g %%:\n", 100*c.Level)
 	fmt.Fprint(w, "A\tB\tchange\tlow\thigh\teffect size\t  \n")
 	for i := range c.Effects {
 		writeEffect(w, &c.Effects[i], c.Effects[i].Metric)
 	}
 	if c.Paired && len(c.Devices) > 1 {
-		fmt.Fprintf(w, "\nLatency at the same load by device, the most slowed first:\n")
+		figure := "latency_at_load"
+		if c.Jobs {
+			figure = "latency_p99"
+			fmt.Fprintf(w, "\n99th percentile of latency by job:\n")
+		} else {
+			fmt.Fprintf(w, "\nLatency at the same load by device, the most slowed first:\n")
+		}
 		fmt.Fprint(w, "A\tB\tchange\tlow\thigh\teffect size\t  \n")
 		for i, d := range c.Devices {
 			if i == devicesShown {
@@ -183,8 +198,12 @@ func writeComparison(out io.Writer, c *compare.Comparison) error {
 				break
 			}
 			for k := range d.Effects {
-				if d.Effects[k].Metric == "latency_at_load" {
-					writeEffect(w, &d.Effects[k], local.Printable(d.Host)+"/"+local.Printable(d.Device))
+				if d.Effects[k].Metric == figure {
+					name := local.Printable(d.Device)
+					if !c.Jobs {
+						name = local.Printable(d.Host) + "/" + name
+					}
+					writeEffect(w, &d.Effects[k], name)
 				}
 			}
 		}
@@ -227,9 +246,12 @@ func answer(c *compare.Comparison) []string {
 			worse = append(worse, fmt.Sprintf("%s %+.0f points", e.Metric, 100*e.Change))
 		}
 	}
-	var slow []string
+	var slow, perhaps []string
 	for _, d := range c.Devices {
 		for _, e := range d.Effects {
+			if !e.Alarm && e.Metric == "latency_at_load" && e.Change > 1 && e.P*float64(len(c.Devices)) < c.Alpha && !c.Jobs {
+				perhaps = append(perhaps, fmt.Sprintf("%s/%s x %.2f (%.2f to %.2f)", local.Printable(d.Host), local.Printable(d.Device), e.Change, e.Low, e.High))
+			}
 			if e.Alarm {
 				slow = append(slow, fmt.Sprintf("%s/%s x %.2f", local.Printable(d.Host), local.Printable(d.Device), e.Change))
 			}
@@ -239,6 +261,8 @@ func answer(c *compare.Comparison) []string {
 	switch {
 	case len(worse) > 0:
 		lines = append(lines, "B is worse than A: "+strings.Join(worse, ", "))
+	case c.TooFew && c.Jobs:
+		lines = append(lines, "Too few jobs to tell a difference from chance")
 	case c.TooFew:
 		lines = append(lines, "Too few windows to tell a difference from chance")
 	case len(slow) == 0:
@@ -255,6 +279,9 @@ func answer(c *compare.Comparison) []string {
 			slow, more = slow[:5], fmt.Sprintf(" and %d more", n-5)
 		}
 		lines = append(lines, fmt.Sprintf("%d of %d devices are slower at the same load: %s%s", n, len(c.Devices), strings.Join(slow, ", "), more))
+	}
+	if n := len(perhaps); n > 0 && c.Over == 0 {
+		lines = append(lines, fmt.Sprintf("%d of %d devices look slower at the same load, on too little for an alarm: %s", n, len(c.Devices), strings.Join(perhaps[:min(n, 5)], ", ")))
 	}
 	return lines
 }

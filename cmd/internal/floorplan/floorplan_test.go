@@ -35,6 +35,7 @@ var rooms = map[string][]string{
 	"heatmap":                {"features", "cluster"},
 	"reports":                {"features", "reduce", "cluster", "cluster/analysis", "cluster/compare", "cluster/matrix", "heatmap", "ingest", "reports/assets"},
 	"reports/assets":         {},
+	"reports/browsertest":    {},
 	"configs":                {"ingest", "features", "reduce", "cluster", "heatmap", "reports"},
 	"cmd/iopathy":            {"*"},
 	"cmd/internal/generate":  {"ingest"},

@@ -211,7 +211,7 @@ func (j *Job) cardOf(manifests []lake.Manifest, sources map[string]lake.Input, i
 	for _, e := range f.exemplars {
 		for _, input := range sortedKeys(e.ranges) {
 			r := e.ranges[input]
-			r.Source = filepath.Base(sources[input].Path)
+			r.Source, r.Lines = filepath.Base(sources[input].Path), ingest.HasLines(sources[input].Format)
 			e.Ranges = append(e.Ranges, *r)
 		}
 		for _, s := range e.fold.Slowest() {

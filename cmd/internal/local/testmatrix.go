@@ -15,6 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/iopathy/iopathy/cluster/compare"
 	"github.com/iopathy/iopathy/cluster/matrix"
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest"
@@ -151,19 +152,33 @@ func (w *weighted) mean() float64 { return math.Exp(w.sum / w.weight) } // NaN o
 
 // fioJob is what fio says of a job of one name.
 type fioJob struct {
+	name  string
 	facts map[string]float64
 }
 
+// fioSum is the name under which fio's server reports the sum of its clients
+// beside them (fio 3.41, client.c).
+const fioSum = "All clients"
+
 // fioFigures adds the jobs and their operations up.
 func (j *Job) fioFigures(run *TestMatrixRun) (matrix.Figures, error) {
-	f := unknown()
 	jobs, err := j.fioJobs(run)
 	if err != nil {
-		return f, err
+		return unknown(), err
 	}
+	f, told := jobFigures(jobs)
+	if !told {
+		return f, fmt.Errorf("run %s: %s has neither I/O nor a summary of fio", Printable(run.Name), run.Source)
+	}
+	return f, nil
+}
+
+// jobFigures adds jobs up; told is false where they have no I/O.
+func jobFigures(jobs []fioJob) (f matrix.Figures, told bool) {
+	f = unknown()
 	var bytes, iops, cpu float64
 	var p50, p99 weighted
-	told, cpuTold := false, false
+	cpuTold := false
 	for _, job := range jobs {
 		for _, op := range []string{"fio_read_", "fio_write_", "fio_trim_"} {
 			n, ok := job.facts[op+"ios"]
@@ -188,13 +203,26 @@ func (j *Job) fioFigures(run *TestMatrixRun) (matrix.Figures, error) {
 		}
 	}
 	if !told {
-		return f, fmt.Errorf("run %s: %s has neither I/O nor a summary of fio", Printable(run.Name), run.Source)
+		return f, false
 	}
 	f.BytesPerS, f.IOPS, f.P50MS, f.P99MS = bytes, iops, p50.mean(), p99.mean()
 	if cpuTold {
 		f.CPUShare = cpu
 	}
-	return f, nil
+	return f, true
+}
+
+// RunSide is what fio's summaries in the job's lake say of each of their jobs;
+// it has no runs where there are no summaries.
+func (j *Job) RunSide(name string) (compare.Side, error) {
+	side := compare.Side{Name: name}
+	jobs, err := j.fioJobs(&TestMatrixRun{})
+	for i := range jobs {
+		if f, told := jobFigures(jobs[i : i+1]); told {
+			side.Runs = append(side.Runs, compare.Run{Name: jobs[i].name, BytesPerS: f.BytesPerS, IOPS: f.IOPS, P50MS: f.P50MS, P99MS: f.P99MS, CPU: f.CPUShare})
+		}
+	}
+	return side, err
 }
 
 // fioJobs reads the facts of fio's summaries: a job ends where its first fact
@@ -245,10 +273,13 @@ func (j *Job) fioJobs(run *TestMatrixRun) ([]fioJob, error) {
 			if !known {
 				at = len(jobs)
 				open[job] = at
-				jobs = append(jobs, fioJob{facts: map[string]float64{}})
+				jobs = append(jobs, fioJob{name: job, facts: map[string]float64{}})
 			}
 			jobs[at].facts[name] = e.Value
 		}
+	}
+	if run.Job == "" && len(jobs) > 1 {
+		jobs = slices.DeleteFunc(jobs, func(j fioJob) bool { return j.name == fioSum })
 	}
 	return jobs, nil
 }
