@@ -85,10 +85,7 @@ func runs(a, b Side, o Options) (*Comparison, error) {
 			c.Effects = append(c.Effects, m.effect(mean(as), mean(bs), mean(changes), deviation(changes)/math.Sqrt(float64(n)), apart, n, o))
 		}
 	}
-	for _, m := range Metrics {
-		metrics = append(metrics, m)
-	}
-	c.told(metrics)
+	c.told(append(metrics, Metrics...))
 	c.alarms(o)
 	return c, nil
 }
