@@ -128,7 +128,7 @@ func (s *shortfall) warnings() []string {
 		w = append(w, fmt.Sprintf("%d windows were held against a general normal: nothing is known of their devices (an inventory helps)", s.prior))
 	}
 	if s.alone > 0 {
-		w = append(w, fmt.Sprintf("no baseline yet for %d devices: there is no earlier night of theirs and no peer with windows, so one that is slow from beginning to end would pass for healthy; their healthy windows have a lower confidence", s.alone))
+		w = append(w, fmt.Sprintf("no baseline yet for %s: there is no earlier night and no peer with windows to compare with, so that a device that is slow from beginning to end would pass for healthy; healthy windows without a baseline have a lower confidence", counted(s.alone, "device")))
 	}
 	return w
 }
@@ -138,5 +138,17 @@ func (s *shortfall) briefly() []string {
 	if s.brief == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d sick windows rest on one or two intervals of counters: these can't tell whether it lasts, nor from since when; record more", s.brief)}
+	rest := "rests"
+	if s.brief != 1 {
+		rest = "rest"
+	}
+	return []string{fmt.Sprintf("%s %s on one or two intervals of counters: these can't tell whether it lasts, nor from since when; record more", counted(s.brief, "sick window"), rest)}
+}
+
+// counted is a number of things in words.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -22,6 +22,7 @@ type Card struct {
 	Actors    map[string][]features.Actor
 	ActorFrom int64 // the time that Actors are of
 	ActorTo   int64
+	Culprits  []EpisodeCulprits    // of its most severe episodes, in time
 	Why       *cluster.Explanation // of the worst window
 }
 

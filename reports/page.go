@@ -262,7 +262,7 @@ func (f *facts) levels() string {
 func (f *facts) qualityLine() qualityView {
 	q := f.quality
 	v := qualityView{Level: q.level, Word: map[string]string{
-		"good": "Data are good", "fair": "Data have gaps", "poor": "Data are poor: read the verdict with care",
+		"good": "Data are good" + f.butProblems(), "fair": "Data have gaps", "poor": "Data are poor: read the verdict with care",
 	}[q.level]}
 	parts := []string{"coverage " + percent(q.coverage)}
 	if q.low > 0 {
@@ -279,6 +279,18 @@ func (f *facts) qualityLine() qualityView {
 	}
 	v.Text = strings.Join(parts, " · ")
 	return v
+}
+
+// butProblems keeps good data with problems from being praised without them.
+func (f *facts) butProblems() string {
+	switch n := len(f.in.Ingest.Problems); n {
+	case 0:
+		return ""
+	case 1:
+		return ", but for one thing"
+	default:
+		return fmt.Sprintf(", but for %d things", n)
+	}
 }
 
 // alarm is a device's line in the verdict.
@@ -309,7 +321,7 @@ func (f *facts) alarm(d *device) alarm {
 	if len(e.Causes) > 0 && e.Causes[0].Votes > 0 {
 		a.Text += "; likely cause: " + lowerFirst(sentence(e.Causes[0].Name)) + " (" + percent(e.Causes[0].Share) + " of votes)"
 	}
-	a.Text += elsewhereFirst(&e)
+	a.Text += f.blame(&e) + elsewhereFirst(&e)
 	if e.Confidence < 0.5 {
 		a.Text += fmt.Sprintf("; the label is unsure (confidence %s)", percent(e.Confidence))
 	}

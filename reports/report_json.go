@@ -120,6 +120,7 @@ type (
 		Evidence     []string      `json:"evidence"`
 		Readings     []jsonReading `json:"readings"`    // of the logs beside the I/O
 		Outside      []jsonOutside `json:"not_storage"` // what explains it by CPUs, memory or GPUs
+		Culprits     []jsonCulprit `json:"culprits"`    // who took how much of the device before, during and after it; of a device's most severe episodes
 	}
 	jsonReading struct {
 		Query  string `json:"query"`
@@ -199,7 +200,7 @@ func JSON(w io.Writer, in *Input) error {
 		doc.Episodes = append(doc.Episodes, jsonEpisode{
 			e.Host, e.Device, e.FromNS, e.ToNS, e.Pathology, e.ClassID, e.Windows, number(e.Severity), e.Level,
 			number(e.Confidence), number(e.SickSeconds), number(e.DelayedBytes), jsonCauses(e.Causes), list(f.tells(f.index[e.Key], &e)), list(e.Evidence), jsonReadings(e.Readings),
-			jsonOutsides(e.Outside),
+			jsonOutsides(e.Outside), f.jsonCulpritsOf(&e),
 		})
 	}
 	for _, c := range in.Result.Classes {

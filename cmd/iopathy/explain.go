@@ -68,6 +68,12 @@ where the recording's own clock is relative).`,
 			if err != nil {
 				return err
 			}
+			var who reports.EpisodeCulprits
+			if e.Episode != nil {
+				if who, err = job.Culprits(d, e.Episode, d.Windows.At(at).Kind); err != nil {
+					return err
+				}
+			}
 			twins, err := job.Twins(&e.Point)
 			if err != nil {
 				return err
@@ -77,10 +83,14 @@ where the recording's own clock is relative).`,
 				o["analyses"] = reports.AnalysisObjects(asked)
 				o["slowest"] = slowObjects(slow)
 				ladder, pressure := e.Ladder()
+				o["culprits"] = reports.CulpritObjects(who.List)
 				o["ladder"] = reports.StageObjects(ladder, pressure)
 				return a.print(o)
 			}
 			if err := writeExplained(a.stdout, &e, twins); err != nil {
+				return err
+			}
+			if err := writeCulprits(a.stdout, &who); err != nil {
 				return err
 			}
 			if err := writeSlowest(a.stdout, slow); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/local"
+	"github.com/iopathy/iopathy/reports"
 )
 
 // facts lists what an expression was held against.
@@ -106,4 +107,21 @@ func writeNotes(w io.Writer, e *local.Explained) {
 	if len(holds) > 0 && len(e.Episode.Outside) == 0 {
 		fmt.Fprint(w, "  but not in its episode: the device's healthy windows show the same, or too few of its sick ones do\n")
 	}
+}
+
+// writeCulprits tells who took how much of the device before, during and after the
+// window's episode.
+func writeCulprits(out io.Writer, who *reports.EpisodeCulprits) error {
+	if len(who.List) == 0 {
+		return nil
+	}
+	fmt.Fprintf(out, "\nWho did it, of its episode from %s to %s (! a share that rose with it):\n", local.Stamp(who.FromNS), local.Stamp(who.ToNS))
+	for i := range who.List {
+		mark := "  "
+		if who.List[i].Rises {
+			mark = "! "
+		}
+		fmt.Fprintf(out, "%s%s\n", mark, who.List[i].Words()) // names in it are fit to be printed
+	}
+	return nil
 }

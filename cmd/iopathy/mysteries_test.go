@@ -69,7 +69,7 @@ func TestRealMysteries(t *testing.T) {
 	}
 	check("B-01-*", []string{
 		"queue-saturation", "of a commit for every record", "a request has 4.37 kB on average", "contradicts the stated rates and latencies",
-		"1 sick windows rest on one or two intervals", `"since-boot": 1`,
+		"1 sick window rests on one or two intervals", `"since-boot": 1`,
 	}, sick)
 	check("B-02-*", []string{
 		"5 of 10 devices have sick windows", "5 devices serve the same 2080 to 2154 requests/s", "sdd 44.5, sdc 53.7, sdf 86.8, sdb 131, sde 132",

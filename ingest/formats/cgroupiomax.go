@@ -17,13 +17,14 @@ import (
 //
 // Where lines name their files (grep . /sys/fs/cgroup/*/memory.max, head), those of
 // memory and CPU are read beside it, as evidence of the host with the cgroup as text:
-// memory.max, memory.high and memory.current (cgroup_memory_max_bytes and so on), the
+// io.stat as counters of each device and cgroup (cgroup_io_read_bytes, cgroup_io_write_bytes,
+// cgroup_io_reads, cgroup_io_writes), memory.max, memory.high and memory.current (cgroup_memory_max_bytes and so on), the
 // counters of memory.events (cgroup_memory_events_high), cpu.max as CPUs
 // (cgroup_cpu_max_cpus: quota over period) and cpu.stat (cgroup_cpu_nr_throttled,
 // cgroup_cpu_throttled_ns).
 var CgroupIOMax = ingest.Register(ingest.Format{
 	Name:  "cgroup-io-max",
-	Doc:   "cgroup limits (v2): io.max, and memory.max/high/current/events, cpu.max/stat where lines name their files",
+	Doc:   "cgroup limits (v2): io.max, and io.stat, memory.max/high/current/events, cpu.max/stat where lines name their files",
 	Kind:  ingest.KindNone,
 	Needs: "a time before each snapshot (# EPOCH, date, zzz ***), else the limits stand without a time; /proc/partitions or lsblk beside it for device names",
 	Lacks: "host; cgroup, but where grep names the file; who is in it; whether a limit is reached",
@@ -33,6 +34,11 @@ var CgroupIOMax = ingest.Register(ingest.Format{
 				return 2
 			}
 			b := bytes.TrimRight(line, "\r\n")
+			if _, row := ioStatRow(trimBlanks(b)); row != nil {
+				return 2
+			} else if ioStatHead(b) != nil {
+				return 3 // the rows below it are those of io.stat itself, too
+			}
 			file, _, value := cgroupFileRow(trimBlanks(b))
 			if file >= 0 {
 				if _, _, _, ok := cgroupFact(file, value, nil); ok {
@@ -80,12 +86,13 @@ type cgroupIOMax struct {
 	name  []byte
 	file  int    // of a heading: its place in cgroupFiles, from 1; 0: none is in force
 	dir   []byte // of it
+	stat  []byte // cgroup of a heading of io.stat; empty: none is in force
 }
 
 func (d *cgroupIOMax) Line(line []byte, out *ingest.Out) {
 	file, dev, keys := ioMaxRow(line)
 	if dev == nil {
-		if d.fileLine(line, out) {
+		if d.statLine(line, out) || d.fileLine(line, out) {
 			return
 		}
 		b := trimBlanks(line)

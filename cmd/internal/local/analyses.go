@@ -16,10 +16,37 @@ import (
 // analysedDevices bounds the devices of a report that are analysed: the worst.
 const analysedDevices = 60
 
+// amplifiedHosts bounds the hosts without a sick device whose layers are held
+// against each other.
+const amplifiedHosts = 500
+
 // Analyses answers the single questions of package cluster/analysis for the
-// worst of the sick devices, by host and device.
+// worst of the sick devices, by host and device; and, of every host of which two
+// layers are given, what one asks of the other.
 func (j *Job) Analyses(d *Diagnosed) ([]analysis.Finding, error) {
-	return j.analyse(d, worstDevices(d))
+	all, err := j.analyse(d, worstDevices(d))
+	if err != nil {
+		return nil, err
+	}
+	told := map[string]bool{}
+	for i := range all {
+		told[all[i].Host] = true
+	}
+	others := 0
+	for from := 0; from < d.Windows.Len() && others < amplifiedHosts; {
+		host, to := d.Windows.At(from).Host, from // a host's windows stand together
+		for to < d.Windows.Len() && d.Windows.At(to).Host == host {
+			to++
+		}
+		if !told[host] {
+			if found := analysis.Amplifications(host, d.Windows.Range(from, to)); len(found) > 0 {
+				all = append(all, found...)
+				others++
+			}
+		}
+		from = to
+	}
+	return all, nil
 }
 
 // AnalysesOf answers them for one device.

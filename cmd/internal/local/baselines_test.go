@@ -138,7 +138,7 @@ func TestSickFirstNight(t *testing.T) {
 					t.Errorf("night 1: confidence %v, normal %+v", r.Confidence, first.Points.At(i).Normal)
 				}
 			}
-			if !strings.Contains(strings.Join(first.Result.Warnings, "\n"), "no baseline yet for 1 devices") {
+			if !strings.Contains(strings.Join(first.Result.Warnings, "\n"), "no baseline yet for 1 device:") {
 				t.Errorf("night 1 does not say that there is no baseline: %q", first.Result.Warnings)
 			}
 			n.check("night 2", n.label(2), "sda", false)

@@ -188,11 +188,19 @@ func (j *Job) cardOf(manifests []lake.Manifest, sources map[string]lake.Input, i
 			c.ActorFrom, c.ActorTo = e.FromNS, e.ToNS
 		}
 	}
+	episodes := d.episodesOf(k)
+	counters, err := j.cgroupShares(d, k, episodes)
+	if err != nil {
+		return nil, err
+	}
 	if kind == ingest.KindSample {
 		c.Grid, c.Means = means(d, own, from, to), true
+		for i, e := range episodes {
+			c.Culprits = append(c.Culprits, withCounters(reports.EpisodeCulprits{Key: k, FromNS: e.FromNS, ToNS: e.ToNS}, counters[i]))
+		}
 		return c, nil
 	}
-	f := &cardFold{key: k, kind: kind, names: &ingest.Names{}, wide: int64(worst.EndNS - worst.StartNS), rows: rows, indexes: indexes}
+	f := &cardFold{episodes: episodes, key: k, kind: kind, names: &ingest.Names{}, wide: int64(worst.EndNS - worst.StartNS), rows: rows, indexes: indexes}
 	for _, i := range sick[:min(len(sick), cardExemplars)] {
 		w := d.Windows.At(i)
 		f.exemplars = append(f.exemplars, &exemplar{
@@ -222,6 +230,11 @@ func (j *Job) cardOf(manifests []lake.Manifest, sources map[string]lake.Input, i
 		if len(e.Ranges) > 0 {
 			c.Exemplars = append(c.Exemplars, e.Exemplar)
 		}
+	}
+	for i := range f.culprits {
+		x := &f.culprits[i]
+		at := slices.IndexFunc(episodes, func(e cluster.Episode) bool { return e.FromNS == x.episode.FromNS })
+		c.Culprits = append(c.Culprits, x.culprits(counters[at]))
 	}
 	c.Actors = map[string][]features.Actor{}
 	for by := range features.ActorKind(3) {
@@ -255,6 +268,8 @@ type cardFold struct {
 	indexes   map[string]*lake.Index
 	grid      *features.LatencyGrid
 	actors    *features.Incident
+	episodes  []cluster.Episode // whose culprits are told
+	culprits  []culpritFold
 	exemplars []*exemplar
 }
 
@@ -269,6 +284,9 @@ func (f *cardFold) add(e *ingest.Event, input string) {
 		f.grid.Add(e.TimeNS, e.LatencyNS, 1)
 	}
 	f.actors.Add(e, input)
+	for i := range f.culprits {
+		f.culprits[i].Add(e, input)
+	}
 	for _, x := range f.exemplars {
 		if e.TimeNS < x.StartNS || e.TimeNS >= x.EndNS {
 			continue
@@ -302,6 +320,7 @@ func (j *Job) foldCard(manifests []lake.Manifest, f *cardFold, from, to int64, w
 		f.grid = features.NewLatencyGrid(from, to, cardColumns, min(f.wide, 100e6))
 		*actorFrom, *actorTo = max(*actorFrom, from), min(*actorTo, to)
 		f.actors = features.NewIncident(*actorFrom, *actorTo, 0, f.kind, f.names)
+		f.culprits = newCulpritFolds(f.episodes, from, to, f.kind, f.names)
 	}
 	if len(paths) == 0 {
 		start()

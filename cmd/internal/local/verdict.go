@@ -60,8 +60,12 @@ func Summarise(d *Diagnosed) Outcome {
 // episodes, at most so many.
 func Verdict(d *Diagnosed, most int) []string {
 	o := Summarise(d)
-	lines := []string{fmt.Sprintf("%d of %d devices have sick windows: %d of %d windows, %d episodes (%s model)",
-		o.SickDevices, o.Devices, o.Verdicts[string(cluster.Sick)], o.Windows, o.Episodes, o.Model)}
+	episodes := "episodes"
+	if o.Episodes == 1 {
+		episodes = "episode"
+	}
+	lines := []string{fmt.Sprintf("%d of %d devices have sick windows: %d of %d windows, %d %s (%s model)",
+		o.SickDevices, o.Devices, o.Verdicts[string(cluster.Sick)], o.Windows, o.Episodes, episodes, o.Model)}
 	if o.Applications > 0 {
 		lines = append(lines, fmt.Sprintf("beside them %d of %d devices that applications saw on these disks have sick windows", o.SickApplication, o.Applications))
 	}
