@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"bufio"
 	"encoding/binary"
 	"io"
 	"unicode/utf16"
@@ -94,16 +93,42 @@ func (f *inflow) readable() {
 	if f.r == nil {
 		return
 	}
-	text := f.buffered
-	if f.compression != Plain {
-		text = bufio.NewReaderSize(f.r, 16) // what is longer passes it by
-		f.r = text
-	}
-	head, _ := text.Peek(4)
-	if order := utf16Order(head); order != nil {
-		f.r = &utf16Reader{r: text, order: order}
-		if f.compression == Plain {
-			f.compression = UTF16
+	if f.compression == Plain {
+		head, _ := f.buffered.Peek(4)
+		if order := utf16Order(head); order != nil {
+			f.r, f.compression = &utf16Reader{r: f.buffered, order: order}, UTF16
 		}
+		return
 	}
+	begun := &begunReader{r: f.r}
+	for begun.n < len(begun.head) && begun.err == nil {
+		var n int
+		n, begun.err = f.r.Read(begun.head[begun.n:])
+		begun.n += n
+	}
+	f.r = begun
+	if order := utf16Order(begun.head[:begun.n]); order != nil {
+		f.r = &utf16Reader{r: begun, order: order}
+	}
+}
+
+// begunReader gives what was read of a stream to look at it, with the error that came
+// then (an unpacker that is asked again may name another), and then the stream.
+type begunReader struct {
+	head  [4]byte
+	n, at int
+	err   error
+	r     io.Reader
+}
+
+func (b *begunReader) Read(p []byte) (int, error) {
+	switch {
+	case b.at < b.n:
+		n := copy(p, b.head[b.at:b.n])
+		b.at += n
+		return n, nil
+	case b.err != nil:
+		return 0, b.err
+	}
+	return b.r.Read(p)
 }
