@@ -60,6 +60,19 @@ func TestEngine(t *testing.T) {
 	}
 }
 
+// The labelled recordings, where they are: asked for by IOPATHY_BEAM_CORPUS.
+func TestEngineCorpus(t *testing.T) {
+	engine(t)
+	spec := corpus(t)
+	one := spec(1)
+	alone(t, one)
+	want := sums(t, one.Config.Out)
+	counters := same(t, "universal", want, spec(4))
+	if !t.Failed() {
+		t.Logf("%s, 4 shards: all %d files are the same; %v", *jobopts.EnvironmentType, len(want), counters)
+	}
+}
+
 // And so it does where a worker of it, the process of IOPATHY_BEAM_KILL, dies in
 // mid-run: when the first of the files that a step leaves have appeared.
 func TestEngineKilled(t *testing.T) {

@@ -37,6 +37,7 @@ var (
 	countParts   = beam.NewCounter(space, "parts")
 	countTicks   = beam.NewCounter(space, "ticks")
 	countWindows = beam.NewCounter(space, "windows")
+	countPassed  = beam.NewCounter(space, "passed") // bytes of elements, once for each that is emitted
 )
 
 // build makes the pipeline of a job.
@@ -70,7 +71,7 @@ func (f *listFn) ProcessElement(ctx context.Context, text string, emit func(stri
 			return err
 		}
 		for _, p := range pieces {
-			if err := emitJSON(emit, p); err != nil {
+			if err := emitJSON(ctx, emit, p); err != nil {
 				return err
 			}
 			n++
@@ -82,11 +83,12 @@ func (f *listFn) ProcessElement(ctx context.Context, text string, emit func(stri
 	return nil
 }
 
-func emitJSON(emit func(string), v any) error {
+func emitJSON(ctx context.Context, emit func(string), v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
+	countPassed.Inc(ctx, int64(len(text)))
 	emit(string(text))
 	return nil
 }
@@ -120,7 +122,7 @@ func (f *readFn) ProcessElement(ctx context.Context, text string, emit func(stri
 	countEvents.Inc(ctx, r.Report.Events)
 	countSamples.Inc(ctx, r.Report.Samples)
 	countParts.Inc(ctx, int64(len(r.Parts)))
-	return emitJSON(emit, r)
+	return emitJSON(ctx, emit, r)
 }
 
 // gathered is what finish must know of what was read.
@@ -168,7 +170,7 @@ func (f *gatherFn) ProcessElement(ctx context.Context, _ int, next func(*string)
 		return errors.New("nothing to report: no input gave an event or a sample")
 	}
 	for i := range spec.Shards {
-		if err := emitJSON(emit, foldShare{local.Shard{Index: i, Of: spec.Shards}, g}); err != nil {
+		if err := emitJSON(ctx, emit, foldShare{local.Shard{Index: i, Of: spec.Shards}, g}); err != nil {
 			return err
 		}
 		g.In = nil
@@ -204,7 +206,7 @@ func (f *foldFn) ProcessElement(ctx context.Context, text string, emit func(stri
 	}
 	countWindows.Inc(ctx, windows)
 	countTicks.Inc(ctx, ticks)
-	return emitJSON(emit, foldDone{dir, share.gathered})
+	return emitJSON(ctx, emit, foldDone{dir, share.gathered})
 }
 
 // finishFn does what needs all windows: the model, the labels, the report. It gives

@@ -216,19 +216,26 @@ func TestPrismServer(t *testing.T) {
 	same(t, "universal", sums(t, one.Config.Out), specOf(t.TempDir(), 3, "", 100_000, logs))
 }
 
-// The labelled recordings, where they are: asked for by IOPATHY_BEAM_CORPUS, since
-// Prism takes minutes.
-func TestCorpus(t *testing.T) {
-	corpus := "../../../shared/corpus"
+// corpus gives the job over the labelled recordings, by shards, where they are and
+// IOPATHY_BEAM_CORPUS asks for them.
+func corpus(t *testing.T) func(shards int) Spec {
+	t.Helper()
+	dir := "../../../shared/corpus"
 	if os.Getenv("IOPATHY_BEAM_CORPUS") == "" {
 		t.Skip("IOPATHY_BEAM_CORPUS is not set")
 	}
-	if _, err := os.Stat(filepath.Join(corpus, "runs")); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, "runs")); err != nil {
 		t.Skipf("no labelled recordings: %v", err)
 	}
-	spec := func(shards int) Spec {
-		return specOf(t.TempDir(), shards, filepath.Join(corpus, "inventory.csv"), 64<<20, filepath.Join(corpus, "runs"))
+	return func(shards int) Spec {
+		t.Helper()
+		return specOf(t.TempDir(), shards, filepath.Join(dir, "inventory.csv"), 64<<20, filepath.Join(dir, "runs"))
 	}
+}
+
+// The labelled recordings in Prism, which takes minutes.
+func TestCorpus(t *testing.T) {
+	spec := corpus(t)
 	one := spec(1)
 	alone(t, one)
 	want := sums(t, one.Config.Out)
