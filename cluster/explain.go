@@ -15,6 +15,7 @@ type Explanation struct {
 	Entries []Lean           `json:"scores"`  // in the order of the catalogue
 	Classes []Nearness       `json:"classes"` // of the model, nearest first
 	Alone   Diagnosis        `json:"-"`       // by the window itself, before the neighbours are heard
+	Row     Row              `json:"row"`     // of sick windows that it stands among
 	Flips   []Flip           `json:"flips"`   // what would change Alone, smallest change first
 	Notes   []Heard          `json:"notes"`   // of the catalogue, held against the window: whether what is slow is not storage (of a sick one its outside, else its notes)
 }
@@ -127,6 +128,9 @@ func (m *Model) Explain(points features.Rows[reduce.Point], d features.Rows[Diag
 	alone := o
 	alone.Alone = true
 	x.Alone = *m.Label(one, r, alone).Diagnoses.At(0)
+	if d.At(at).Verdict == Sick || x.Alone.Verdict == Sick {
+		x.Row = m.row(points, at, r, o)
+	}
 	x.Flips = m.flips(p, j)
 	j.w.look(p)
 	note := func(n *Note, e *expression) {

@@ -138,3 +138,35 @@ func TestExplainIdle(t *testing.T) {
 		t.Errorf("baselines of %d and %d windows, want 1 and 0", x.Axes[0].Own.Windows, x.Axes[0].Group.Windows)
 	}
 }
+
+// What a row of sick windows must stand over the gate by is told, as it decides.
+func TestExplainTellsTheRow(t *testing.T) {
+	r, o := shippedRules(t), DefaultOptions()
+	ws, inv := fleetOf(t, r, 1)
+	points := placed(t, ws, inv, r)
+	m, err := Fit(features.List(points), r, nil, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := -1
+	for i := range ws {
+		if ws[i].Device == "queue-saturationa" && ws[i].StartNS == 150e9 {
+			at = i
+		}
+	}
+	d := m.Label(points, r, o).Diagnoses
+	if at < 0 || d.At(at).Verdict != Sick {
+		t.Fatalf("window %d is not sick", at)
+	}
+	row := m.Explain(features.List(points), d, at, r, o).Row
+	if row.Windows != 10 || row.Needs != o.Excess || !(row.Excess > o.Excess) {
+		t.Errorf("%+v, want the 10 sick windows, which stand over the gate by more than %v", row, o.Excess)
+	}
+	// The same windows are let go where more is asked for, and the row says why.
+	o.Excess = row.Excess + 1
+	d = m.Label(points, r, o).Diagnoses
+	again := m.Explain(features.List(points), d, at, r, o)
+	if d.At(at).Verdict != Healthy || again.Row.Windows != 10 || again.Row.Excess != row.Excess || again.Row.Needs != o.Excess {
+		t.Errorf("%s, %+v: want healthy, and the same row short of %v", d.At(at).Verdict, again.Row, o.Excess)
+	}
+}

@@ -21,8 +21,9 @@ func (a *app) explainCmd() *cobra.Command {
 		Long: `explain shows how the window of a device that holds TIME came to its label: the
 12 features against healthy, the device's own healthy windows and its group's;
 the score of each pathology and whether it passes its gate; which rules of the
-catalogue hold; which cause the window votes for; and the smallest change of one
-feature that would change the label. TIME is a time as people write it:
+catalogue hold; which cause the window votes for; by how much the sick windows
+in a row stand over the gate, and what is asked for; and the smallest change of
+one feature that would change the label. TIME is a time as people write it:
 2006-01-02T15:04:05Z, "2006-01-02 15:04:05" (in ingest.zone), "yesterday 02:00",
 nanoseconds since 1970, or +12.3s from the device's first window (from second 0
 where the recording's own clock is relative).`,
@@ -138,7 +139,7 @@ func explained(e *local.Explained, past []cluster.Twin) map[string]any {
 		"requests": e.Point.Window.Requests, "coverage": e.Point.Window.Coverage, "model": e.Diagnosis.Model,
 		"normal":    map[string]any{"source": n.Source, "group": n.Group, "windows": n.Windows, "nights": n.Nights, "alone": n.Alone, "expected_ms": math.Pow(10, n.Expected) / 1e6},
 		"diagnosis": said(&e.Diagnosis), "alone": said(&e.Why.Alone), "neighbours": near, "episode_causes": causes,
-		"features": e.Why.Axes, "scores": e.Why.Entries, "classes": e.Why.Classes, "flips": e.Why.Flips, "twins": twins,
+		"features": e.Why.Axes, "scores": e.Why.Entries, "classes": e.Why.Classes, "flips": e.Why.Flips, "row": e.Why.Row, "twins": twins,
 	}
 }
 
@@ -162,6 +163,13 @@ func writeExplained(out io.Writer, e *local.Explained, twins []cluster.Twin) err
 		fmt.Fprint(w, "It isn't judged: too little happened in it, or too little of it can be timed.\n")
 	} else if alone := &e.Why.Alone; words(alone) != words(d) {
 		fmt.Fprintf(w, "By itself it would be %s (severity %.2f); its neighbours decide.\n", words(alone), alone.Severity)
+	}
+	if r := &e.Why.Row; r.Windows > 0 {
+		verdict := "enough"
+		if !(r.Excess >= r.Needs) {
+			verdict = "too little: a gate is a quantile, so that some healthy windows always lie just beyond it"
+		}
+		fmt.Fprintf(w, "Sick windows in a row, this one among them: %d; they stand over the gate by %.2f in sum (a window of 10 s weighs 1), %.2f is asked for (cluster.excess): %s.\n", r.Windows, r.Excess, r.Needs, verdict)
 	}
 	fmt.Fprint(w, "\nNeighbours:\n")
 	for i := range e.Neighbours {
