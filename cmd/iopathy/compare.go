@@ -140,15 +140,16 @@ func (a *app) side(ctx context.Context, sel local.Selection) (compare.Side, erro
 	if err != nil {
 		return compare.Side{}, err
 	}
-	if !in.Useful() {
+	windows, _, err := job.Features(ctx, in.IDs)
+	if err != nil {
+		return compare.Side{}, err
+	}
+	if windows.Len() == 0 { // results of whole jobs have no windows
+		windows.Close()
 		if side, err := job.RunSide(sel.Text); err != nil || len(side.Runs) > 0 {
 			return side, err
 		}
 		return compare.Side{}, fmt.Errorf("%s gave no event and no sample", sel.Where)
-	}
-	windows, _, err := job.Features(ctx, in.IDs)
-	if err != nil {
-		return compare.Side{}, err
 	}
 	d, err := job.Diagnose(windows, inv, rules, false)
 	if err != nil {
@@ -176,7 +177,7 @@ func writeComparison(out io.Writer, c *compare.Comparison) error {
 		fmt.Fprintf(w, "\nA: %s, %d devices, %d windows\nB: %s, %d devices, %d windows\n", local.Printable(c.A), c.DevicesA, c.WindowsA, local.Printable(c.B), c.DevicesB, c.WindowsB)
 	}
 	for _, n := range c.Notes {
-		fmt.Fprintf(w, "(%s)\n", local.Printable(n))
+		fmt.Fprintf(w, "(%s)\n", local.PrintableNote(n))
 	}
 	fmt.Fprintf(w, "\nB against A, mean over "+of+", with intervals of %g %%:\n", 100*c.Level)
 	fmt.Fprint(w, "A\tB\tchange\tlow\thigh\teffect size\t  \n")

@@ -111,15 +111,20 @@ func Stamp(ns int64) string {
 }
 
 // Printable keeps control characters of a log's names off the terminal.
-func Printable(s string) string {
+func Printable(s string) string { return printable(s, 80) }
+
+// PrintableNote is Printable for a sentence that may list names: up to 1,000 signs.
+func PrintableNote(s string) string { return printable(s, 1000) }
+
+func printable(s string, most int) string {
 	r := []rune(s)
 	for i, c := range r {
 		if c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 || c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069 {
 			r[i] = '�'
 		}
 	}
-	if len(r) > 80 {
-		r = append(r[:79], '…')
+	if len(r) > most {
+		r = append(r[:most-1], '…')
 	}
 	return string(r)
 }
