@@ -35,9 +35,9 @@ func Choose(points features.Rows[reduce.Point], r *Rules, shipped *Model, force 
 	switch {
 	case force == Fitted:
 	case len(sick) < o.MinSick:
-		why = fmt.Sprintf("%d sick windows, fewer than %d", len(sick), o.MinSick)
+		why = fmt.Sprintf("%s, fewer than %d", Counted(len(sick), "sick window"), o.MinSick)
 	case devices < o.MinDevices:
-		why = fmt.Sprintf("%d devices, fewer than %d", devices, o.MinDevices)
+		why = fmt.Sprintf("%s, fewer than %d", Counted(devices, "device"), o.MinDevices)
 	}
 	switch {
 	case why != "":

@@ -92,7 +92,7 @@ func (n *noted) end() {
 				values = append(values, fmt.Sprintf("%s up to %.3g", x.Query, x.Value))
 			}
 			says := &n.w.r.remarks[i]
-			n.lines[i] = append(n.lines[i], fmt.Sprintf("host %s: %s, in %d of %d windows (%s): %s", strings.Map(visible, n.host), says.Says, holds, of, strings.Join(values, ", "), says.Advice))
+			n.lines[i] = append(n.lines[i], fmt.Sprintf("host %s: %s, in %d of %s (%s): %s", strings.Map(visible, n.host), says.Says, holds, Counted(of, "window"), strings.Join(values, ", "), says.Advice))
 		}
 		n.heard[i], n.found[i] = nil, nil
 	}

@@ -122,13 +122,17 @@ func (s *shortfall) add(p *reduce.Point, d *Diagnosis) {
 func (s *shortfall) warnings() []string {
 	var w []string
 	if s.artefacts > 0 {
-		w = append(w, fmt.Sprintf("%d windows can't be judged: most of their I/O was not seen, or its latency is unknown", s.artefacts))
+		w = append(w, fmt.Sprintf("%s can't be judged: most of the I/O was not seen, or its latency is unknown", Counted(s.artefacts, "window")))
 	}
 	if s.prior > 0 {
-		w = append(w, fmt.Sprintf("%d windows were held against a general normal: nothing is known of their devices (an inventory helps)", s.prior))
+		were, devices := "were", "their devices"
+		if s.prior == 1 {
+			were, devices = "was", "its device"
+		}
+		w = append(w, fmt.Sprintf("%s %s held against a general normal: nothing is known of %s (an inventory helps)", Counted(s.prior, "window"), were, devices))
 	}
 	if s.alone > 0 {
-		w = append(w, fmt.Sprintf("no baseline yet for %s: there is no earlier night and no peer with windows to compare with, so that a device that is slow from beginning to end would pass for healthy; healthy windows without a baseline have a lower confidence", counted(s.alone, "device")))
+		w = append(w, fmt.Sprintf("no baseline yet for %s: there is no earlier night and no peer with windows to compare with, so that a device that is slow from beginning to end would pass for healthy; healthy windows without a baseline have a lower confidence", Counted(s.alone, "device")))
 	}
 	return w
 }
@@ -142,13 +146,5 @@ func (s *shortfall) briefly() []string {
 	if s.brief != 1 {
 		rest = "rest"
 	}
-	return []string{fmt.Sprintf("%s %s on one or two intervals of counters: these can't tell whether it lasts, nor from since when; record more", counted(s.brief, "sick window"), rest)}
-}
-
-// counted is a number of things in words.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return []string{fmt.Sprintf("%s %s on one or two intervals of counters: these can't tell whether it lasts, nor from since when; record more", Counted(s.brief, "sick window"), rest)}
 }

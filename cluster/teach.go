@@ -129,7 +129,7 @@ func Teach(c Catalogue, points []reduce.Point, truth []string, model *Model, les
 		}
 		p.ID, p.Colour = free(out.Pathologies)
 		p.Name = strings.ToUpper(slug[:1]) + strings.ReplaceAll(slug[1:], "-", " ")
-		p.Symptom = fmt.Sprintf("Taught by this site: %d windows of %d devices.", t.Windows, t.Devices)
+		p.Symptom = fmt.Sprintf("Taught by this site: %s of %s.", Counted(t.Windows, "window"), Counted(t.Devices, "device"))
 		out.Pathologies = append(out.Pathologies, p)
 	}
 	if lesson.Gates {

@@ -129,7 +129,7 @@ func (f *facts) dendrogram() picture {
 		fmt.Fprintf(&b, `<line class="cut" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/><text x="%d" y="%.1f" text-anchor="end" class="cutlabel">%d classes</text>`, treeLeft, treeWide, y(cut), y(cut), treeWide-2, y(cut)-4, k)
 	}
 	fmt.Fprintf(&b, `<text x="%d" y="%d">cosine distance of the merge; leaves are groups of windows</text>`, treeLeft, treeHigh-8)
-	return picture{wide: treeWide, high: treeHigh, label: fmt.Sprintf("Dendrogram: the last %d merges by cosine distance", len(top)), class: "tree", body: b.String()}
+	return picture{wide: treeWide, high: treeHigh, label: fmt.Sprintf("Dendrogram: the last %s by cosine distance", plural(len(top), "merge")), class: "tree", body: b.String()}
 }
 
 // points is the number of points that the linkage started from: its last

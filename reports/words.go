@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/features"
 )
 
@@ -162,14 +163,7 @@ func percent(v float64) string {
 
 // plural writes "1 device", "2 devices".
 func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	many := one + "s"
-	if strings.HasSuffix(one, "ss") || strings.HasSuffix(one, "ch") {
-		many = one + "es"
-	}
-	return count(int64(n)) + " " + many
+	return count(int64(n)) + " " + cluster.Noun(n, one)
 }
 
 // labelRunes bounds a name from a log where it is shown.

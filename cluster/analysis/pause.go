@@ -178,6 +178,6 @@ func Neighbours(key features.Key, episodes []cluster.Episode, devices map[string
 	f.Figures = append(f.Figures, figure("devices of its host sick at the same time", "1", float64(len(here))), figure("other devices of its host", "1", float64(others)),
 		figure("devices of other hosts sick at the same time", "1", float64(len(elsewhere))), figure("other hosts with them", "1", float64(len(hosts))), figure("of the same pathology", "1", float64(len(alike))))
 	f.Holds = len(here) >= 1 && 2*len(here) >= others || rest > 0 && len(elsewhere) >= 2 && 4*len(elsewhere) >= rest
-	f.Says = fmt.Sprintf("while its worst episode lasted, %d of %d other devices of its host and %d of %d devices of %d other hosts were sick, %d of them in the same way", len(here), others, len(elsewhere), rest, all-1, len(alike))
+	f.Says = fmt.Sprintf("while its worst episode lasted, %d of %s of its host and %d of %s of %s were sick, %d of them in the same way", len(here), cluster.Counted(others, "other device"), len(elsewhere), cluster.Counted(rest, "device"), cluster.Counted(all-1, "other host"), len(alike))
 	return f, true
 }

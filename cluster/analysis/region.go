@@ -29,7 +29,7 @@ func SlowRegion(key features.Key, p *features.Profile) Finding {
 	}
 	told, pairs = enough(all, pairs)
 	if len(told) < fewRegions {
-		f.Says = fmt.Sprintf("whether a part of its addresses is slow can't be told: %d regions were read beside others at the same time, %d are needed", len(told), fewRegions)
+		f.Says = fmt.Sprintf("whether a part of its addresses is slow can't be told: of regions read beside others at the same time there are %d, %d are needed", len(told), fewRegions)
 		return f
 	}
 	f.Told = true

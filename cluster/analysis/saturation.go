@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cluster/knee"
 	"github.com/iopathy/iopathy/features"
 )
@@ -54,7 +55,7 @@ func Saturation(key features.Key, p *features.Profile) Finding {
 	least, most := c.Points[0].Depth, c.Points[len(c.Points)-1].Depth
 	switch k.State {
 	case knee.Unknown:
-		f.Says = fmt.Sprintf("no knee can be told: the depths seen (%.3g to %.3g in flight, %d points) are too few or too near each other", least, most, len(points))
+		f.Says = fmt.Sprintf("no knee can be told: the depths seen (%.3g to %.3g in flight, %s) are too few or too near each other", least, most, cluster.Counted(len(points), "point"))
 		return f
 	case knee.Beyond:
 		if k.Low < 2*least {

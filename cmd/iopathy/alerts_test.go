@@ -61,7 +61,7 @@ actuator:
   confidence: 0.2
 `)
 	_, said := in(t, exitReached, "nightly", logs, "--config", settings, "--fail-on", "1")
-	if !strings.Contains(said, "1 messages wait for the next night") || !strings.Contains(said, "actuator: dry run") || strings.Contains(said, "hidden") || strings.Contains(said, "k3y") {
+	if !strings.Contains(said, "1 message left waiting for the next night") || !strings.Contains(said, "actuator: dry run") || strings.Contains(said, "hidden") || strings.Contains(said, "k3y") {
 		t.Errorf("said:\n%s", said)
 	}
 	if text, err := os.ReadFile(chat); err != nil || !strings.Contains(string(text), "demo/") {

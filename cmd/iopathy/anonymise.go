@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/local"
 )
 
@@ -74,7 +75,7 @@ of the copy what they made of the lake; windows and labels of days whose rows ar
 			if a.json() {
 				return a.print(done)
 			}
-			_, err = fmt.Fprintf(a.stdout, "copied %d rows of %d inputs in %d parts into %s\n", done.Rows, done.Inputs, done.Parts, job.Named())
+			_, err = fmt.Fprintf(a.stdout, "copied %s of %s in %s into %s\n", cluster.Counted(done.Rows, "row"), cluster.Counted(done.Inputs, "input"), cluster.Counted(done.Parts, "part"), job.Named())
 			return err
 		},
 	}

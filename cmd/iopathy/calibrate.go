@@ -142,8 +142,8 @@ func (a *app) incidents(ctx context.Context, truth string, windowNS int64) ([]sc
 // writeTaught writes the catalogue and the figures. The catalogue is read
 // again before it counts.
 func (a *app) writeTaught(files []string, c *local.Calibration) error {
-	head := fmt.Sprintf("Calibrated on %d windows of %d devices: %s. Cross-validated by device: macroF1\n%.3f, before %.3f; falseAlarm %.3f, before %.3f; deviceAcc %.3f, before %.3f.",
-		c.Windows, c.Devices, c.Chosen, c.After.MacroF1, c.Before.MacroF1, c.After.FalseAlarm, c.Before.FalseAlarm, c.After.DeviceAcc, c.Before.DeviceAcc)
+	head := fmt.Sprintf("Calibrated on %s of %s: %s. Cross-validated by device: macroF1\n%.3f, before %.3f; falseAlarm %.3f, before %.3f; deviceAcc %.3f, before %.3f.",
+		cluster.Counted(c.Windows, "window"), cluster.Counted(c.Devices, "device"), c.Chosen, c.After.MacroF1, c.Before.MacroF1, c.After.FalseAlarm, c.Before.FalseAlarm, c.After.DeviceAcc, c.Before.DeviceAcc)
 	text, err := configs.RewriteCatalogue(a.config.Catalogue, c.Catalogue, head)
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (a *app) writeTaught(files []string, c *local.Calibration) error {
 
 // writeCalibration says in words what was learnt and what it is worth.
 func writeCalibration(out io.Writer, c *local.Calibration, files []string) error {
-	fmt.Fprintf(out, "%d windows of %d devices are known:\n", c.Windows, c.Devices)
+	fmt.Fprintf(out, "Known: %s of %s\n", cluster.Counted(c.Windows, "window"), cluster.Counted(c.Devices, "device"))
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "windows\tdevices\t  label\n")
 	for _, l := range c.Labels {

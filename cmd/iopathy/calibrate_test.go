@@ -68,7 +68,7 @@ func TestCalibrateTeachesANewFault(t *testing.T) {
 	}
 	iopathy(0, "run", at("log.csv"), "--out", at("report"), "--quiet")
 	lake := at("report/lake")
-	if _, words := iopathy(1, "calibrate", "--truth", at("few.csv"), "--lake", lake, "--out", at("site")); !strings.Contains(words, "too little truth: 6 healthy windows of 1 devices") {
+	if _, words := iopathy(1, "calibrate", "--truth", at("few.csv"), "--lake", lake, "--out", at("site")); !strings.Contains(words, "too little truth: 6 healthy windows of 1 device") {
 		t.Errorf("little truth: %s", words)
 	}
 	if _, err := os.Stat(at("site")); err == nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cluster/compare"
 	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/reports"
@@ -172,9 +173,10 @@ func writeComparison(out io.Writer, c *compare.Comparison) error {
 	of := "devices"
 	if c.Jobs {
 		of = "jobs"
-		fmt.Fprintf(w, "\nA: %s, %d jobs\nB: %s, %d jobs\n", local.Printable(c.A), c.DevicesA, local.Printable(c.B), c.DevicesB)
+		fmt.Fprintf(w, "\nA: %s, %s\nB: %s, %s\n", local.Printable(c.A), cluster.Counted(c.DevicesA, "job"), local.Printable(c.B), cluster.Counted(c.DevicesB, "job"))
 	} else {
-		fmt.Fprintf(w, "\nA: %s, %d devices, %d windows\nB: %s, %d devices, %d windows\n", local.Printable(c.A), c.DevicesA, c.WindowsA, local.Printable(c.B), c.DevicesB, c.WindowsB)
+		fmt.Fprintf(w, "\nA: %s, %s, %s\nB: %s, %s, %s\n",
+			local.Printable(c.A), cluster.Counted(c.DevicesA, "device"), cluster.Counted(c.WindowsA, "window"), local.Printable(c.B), cluster.Counted(c.DevicesB, "device"), cluster.Counted(c.WindowsB, "window"))
 	}
 	for _, n := range c.Notes {
 		fmt.Fprintf(w, "(%s)\n", local.PrintableNote(n))
@@ -279,10 +281,10 @@ func answer(c *compare.Comparison) []string {
 		if n > 5 {
 			slow, more = slow[:5], fmt.Sprintf(" and %d more", n-5)
 		}
-		lines = append(lines, fmt.Sprintf("%d of %d devices are slower at the same load: %s%s", n, len(c.Devices), strings.Join(slow, ", "), more))
+		lines = append(lines, fmt.Sprintf("Slower at the same load: %d of %s: %s%s", n, cluster.Counted(len(c.Devices), "device"), strings.Join(slow, ", "), more))
 	}
 	if n := len(perhaps); n > 0 && c.Over == 0 {
-		lines = append(lines, fmt.Sprintf("%d of %d devices look slower at the same load, on too little for an alarm: %s", n, len(c.Devices), strings.Join(perhaps[:min(n, 5)], ", ")))
+		lines = append(lines, fmt.Sprintf("Perhaps slower at the same load, on too little for an alarm: %d of %s: %s", n, cluster.Counted(len(c.Devices), "device"), strings.Join(perhaps[:min(n, 5)], ", ")))
 	}
 	return lines
 }

@@ -73,7 +73,7 @@ func (a *app) demo(ctx context.Context) error {
 	fmt.Fprintln(a.stdout, "\nAgainst the truth of the recording:")
 	for _, t := range rows {
 		right, all, said := against(d, t)
-		fmt.Fprintf(a.stdout, "  %-6s %-22s %d of %d windows right; said: %s\n         %s\n", t.device, t.label, right, all, said, t.what)
+		fmt.Fprintf(a.stdout, "  %-6s %-22s %d of %s right; said: %s\n         %s\n", t.device, t.label, right, cluster.Counted(all, "window"), said, t.what)
 	}
 	return err
 }

@@ -158,7 +158,7 @@ func writeExplained(out io.Writer, e *local.Explained, twins []cluster.Twin) err
 	if d.ClassID > 0 {
 		fmt.Fprintf(w, ", class %d of the %s model", d.ClassID, d.Model)
 	}
-	fmt.Fprintf(w, "\nseverity %.2f, confidence %.0f %%, coverage %.2f, %d requests, latencies of kind %s\n", d.Severity, 100*d.Confidence, d.Coverage, p.Window.Requests, p.Window.Kind)
+	fmt.Fprintf(w, "\nseverity %.2f, confidence %.0f %%, coverage %.2f, %s, latencies of kind %s\n", d.Severity, 100*d.Confidence, d.Coverage, cluster.Counted(p.Window.Requests, "request"), p.Window.Kind)
 	if d.Verdict == cluster.Idle || d.Verdict == cluster.Artefact {
 		fmt.Fprint(w, "It isn't judged: too little happened in it, or too little of it can be timed.\n")
 	} else if alone := &e.Why.Alone; words(alone) != words(d) {

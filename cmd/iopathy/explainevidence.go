@@ -43,7 +43,7 @@ func writeEvidence(w io.Writer, e *local.Explained) {
 		fmt.Fprint(w, "  none\n")
 	}
 	if abstain > 0 {
-		fmt.Fprintf(w, "  (%d rules abstain: a fact that they need is missing)\n", abstain)
+		fmt.Fprintf(w, "  (for want of a fact %s abstained)\n", cluster.Counted(abstain, "rule"))
 	}
 }
 
@@ -68,7 +68,11 @@ func writeCauses(w io.Writer, e *local.Explained) {
 			fmt.Fprintf(w, "  %s: %s; %s\n      %s  [%s]\n", h.ID, h.Says, state, h.When, facts(h))
 		}
 		for _, c := range e.Diagnosis.Causes {
-			fmt.Fprintf(w, "  episode: %d of %d windows vote for %s (%.0f to %.0f %% at 95 %%)\n", c.Votes, c.Of, c.ID, 100*c.Low, 100*c.High)
+			vote := "vote"
+			if c.Votes == 1 || c.Of == 1 {
+				vote = "votes"
+			}
+			fmt.Fprintf(w, "  episode: %d of %s %s for %s (%.0f to %.0f %% at 95 %%)\n", c.Votes, cluster.Counted(c.Of, "window"), vote, c.ID, 100*c.Low, 100*c.High)
 		}
 	}
 }
@@ -92,7 +96,7 @@ func writeNotes(w io.Writer, e *local.Explained) {
 	case told == 0:
 		fmt.Fprint(w, "  no source tells of CPUs, memory, pressure or GPUs\n")
 	case len(holds) == 0:
-		fmt.Fprintf(w, "  nothing of it holds (%d of %d notes can be told)\n", told, len(e.Why.Notes))
+		fmt.Fprintf(w, "  nothing of it holds (%d of %s can be told)\n", told, cluster.Counted(len(e.Why.Notes), "note"))
 	}
 	for _, h := range holds {
 		fmt.Fprintf(w, "  %s: %s\n      %s  [%s]\n", h.ID, h.Says, h.When, facts(h))

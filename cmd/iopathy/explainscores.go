@@ -17,13 +17,13 @@ func writeAxes(w io.Writer, e *local.Explained) {
 	case "group":
 		from += " " + local.Printable(n.Group)
 	case "nights":
-		from = fmt.Sprintf("such work on %d other nights of the device", n.Nights)
+		from = fmt.Sprintf("such work on %s of the device", cluster.Counted(n.Nights, "other night"))
 	case "peers":
-		from = fmt.Sprintf("such work of %d other devices of %s on other nights", n.Windows, local.Printable(n.Group))
+		from = fmt.Sprintf("such work of %s of %s on other nights", cluster.Counted(n.Windows, "other device"), local.Printable(n.Group))
 	}
 	fmt.Fprintf(w, "\nFeatures (a request of this size is expected to take %.3g ms at one in flight: %s", math.Pow(10, n.Expected)/1e6, from)
 	if n.Source != "peers" {
-		fmt.Fprintf(w, ", %d windows", n.Windows)
+		fmt.Fprintf(w, ", %s", cluster.Counted(n.Windows, "window"))
 	}
 	fmt.Fprint(w, "):\n")
 	if n.Alone {
@@ -50,7 +50,8 @@ func writeAxes(w io.Writer, e *local.Explained) {
 		}
 		fmt.Fprintf(w, "%s\t%.3f\t%+.2f\t%s\t%s\t%s\t  %s\n", value, axis.Centre, axis.Z, median(axis.Own), nights, median(axis.Group), axis.Feature)
 	}
-	fmt.Fprintf(w, "(own: median of %d other healthy windows of the device; nights: 10 to 90 %% of its healthy windows of %d other nights; group: median of %d healthy windows of its group)\n", axis.Own.Windows, most, axis.Group.Windows)
+	fmt.Fprintf(w, "(own: median of %s of the device; nights: 10 to 90 %% of its healthy windows of %s; group: median of %s of its group)\n",
+		cluster.Counted(axis.Own.Windows, "other healthy window"), cluster.Counted(most, "other night"), cluster.Counted(axis.Group.Windows, "healthy window"))
 }
 
 // writeStages tells what the window's requests spent in each stage.

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/ingest"
 )
@@ -61,9 +62,9 @@ func (a *app) checkFormats(ctx context.Context, sources []string) error {
 	case useful == 0 && len(all) == 1:
 		return failure{exitFailed, fmt.Errorf("%s: %s", plainText(all[0].Path), problem)}
 	case useful == 0:
-		return failure{exitFailed, fmt.Errorf("none of %d inputs gives a record", len(all))}
+		return failure{exitFailed, fmt.Errorf("none of %s gives a record", cluster.Counted(len(all), "input"))}
 	case over > 0:
-		return failure{exitRejects, fmt.Errorf("%d of %d inputs have too many rejects (--max-rejects %g)", over, len(all), a.config.MaxRejects)}
+		return failure{exitRejects, fmt.Errorf("too many rejects in %d of %s (--max-rejects %g)", over, cluster.Counted(len(all), "input"), a.config.MaxRejects)}
 	}
 	return nil
 }
@@ -100,8 +101,8 @@ func writeChecked(w io.Writer, c *local.Checked) error {
 		line("torn", "%s", c.Torn)
 	}
 	if c.Format != "" {
-		line("lines", "%d: %d of records, %d merged, %d notes, %d rejected, %d unpaired", c.Tally.Lines, c.Tally.Event, c.Tally.Merged, c.Tally.Notes, c.Tally.Rejected(), c.Tally.UnpairedLines())
-		line("records", "%d events, %d samples, %d pieces of evidence", c.Events, c.Samples, c.Report.Evidence)
+		line("lines", "%d: %d of records, %d merged, %s, %d rejected, %d unpaired", c.Tally.Lines, c.Tally.Event, c.Tally.Merged, cluster.Counted(c.Tally.Notes, "note"), c.Tally.Rejected(), c.Tally.UnpairedLines())
+		line("records", "%s, %s, %s of evidence", cluster.Counted(c.Events, "event"), cluster.Counted(c.Samples, "sample"), cluster.Counted(c.Report.Evidence, "piece"))
 	}
 	if c.Events+c.Samples > 0 {
 		line("time", "%s to %s (%v)", stampText(c.FirstNS), stampText(c.LastNS), time.Duration(c.LastNS-c.FirstNS))
@@ -125,7 +126,7 @@ func writeChecked(w io.Writer, c *local.Checked) error {
 		line([...]string{"devices", ""}[min(i, 1)], "%s (%d)", plainText(d), c.Devices[d])
 	}
 	if c.More > 0 {
-		line("", "and %d rows of devices that are not listed", c.More)
+		line("", "and %s of devices that are not listed", cluster.Counted(c.More, "row"))
 	}
 	if c.Needs != "" {
 		line("needs", "%s", c.Needs)

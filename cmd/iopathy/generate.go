@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/generate"
 )
 
@@ -56,8 +57,8 @@ The same flags give the same bytes, whatever --workers.`,
 					words = append(words, fmt.Sprintf("%s %d", p, n))
 				}
 			}
-			_, err = fmt.Fprintf(a.stdout, "%d devices, %d requests, %d bytes of %s in %d files\n%d sick: %s\n",
-				made.Devices, made.Requests, made.Bytes, o.Format, made.Files, sick, strings.Join(words, ", "))
+			_, err = fmt.Fprintf(a.stdout, "%s, %s, %s of %s in %s\n%d sick: %s\n",
+				cluster.Counted(made.Devices, "device"), cluster.Counted(made.Requests, "request"), cluster.Counted(made.Bytes, "byte"), o.Format, cluster.Counted(made.Files, "file"), sick, strings.Join(words, ", "))
 			return err
 		},
 	}

@@ -170,9 +170,9 @@ func (a *app) hear(in *local.Ingested, err error) (*local.Ingested, error) {
 		case r.Torn != "":
 			a.say("iopathy: %s: ends torn (%s): what came before it was read", r.Path, r.Torn)
 		case r.Events+r.Samples+r.Evidence+r.Tally.Duplicate == 0:
-			a.say("iopathy: %s: no event and no sample in %d lines of %s%s", r.Path, r.Tally.Lines, r.Format, reasons(r.Tally.Rejects))
+			a.say("iopathy: %s: no event and no sample in %s of %s%s", r.Path, cluster.Counted(r.Tally.Lines, "line"), r.Format, reasons(r.Tally.Rejects))
 		case r.Tally.Unexpected() > 0 && !slices.Contains(in.OverAll, r.Path):
-			a.say("iopathy: %s: %d of %d lines rejected%s", r.Path, r.Tally.Unexpected(), r.Tally.Lines, reasons(r.Tally.Rejects))
+			a.say("iopathy: %s: %d of %s rejected%s", r.Path, r.Tally.Unexpected(), cluster.Counted(r.Tally.Lines, "line"), reasons(r.Tally.Rejects))
 		}
 		if slices.Contains(in.OverAll, r.Path) {
 			a.say("iopathy: %s: more than %g %% of its lines were rejected%s (they stand in runs/*.rejects.jsonl of the lake)", r.Path, 100*a.config.MaxRejects, reasons(r.Tally.Rejects))
@@ -212,7 +212,7 @@ func (a *app) words(r *cluster.Result) {
 // verdictCode turns the outcome into the exit code.
 func (a *app) verdictCode(d *local.Diagnosed, in *local.Ingested) error {
 	if in != nil && len(in.OverAll) > 0 {
-		return failure{exitRejects, fmt.Errorf("%d of %d inputs have too many rejects (--max-rejects %g)", len(in.OverAll), in.Inputs, a.config.MaxRejects)}
+		return failure{exitRejects, fmt.Errorf("too many rejects in %d of %s (--max-rejects %g)", len(in.OverAll), cluster.Counted(in.Inputs, "input"), a.config.MaxRejects)}
 	}
 	return a.reached(d.Result.Episodes)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cluster/knee"
 	"github.com/iopathy/iopathy/cluster/matrix"
 	"github.com/iopathy/iopathy/cmd/internal/local"
@@ -181,7 +182,7 @@ func (r *matrixReading) write(out io.Writer) error {
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t\n", c.Runs, figure(c.BytesPerS/1e6), figure(c.IOPS), figure(c.P50MS), figure(c.P99MS), figure(c.CPUShare), figure(c.IOWait))
 	}
 	if n := len(r.m.Empty); n > 0 {
-		fmt.Fprintf(w, "\n%d cells have no run:\n", n)
+		fmt.Fprintf(w, "\nWithout a run: %s\n", cluster.Counted(n, "cell"))
 		for i, names := range r.m.Empty {
 			if i == 10 {
 				fmt.Fprintf(w, "  and %d more\n", n-i)

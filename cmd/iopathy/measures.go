@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/score"
 )
 
@@ -56,7 +57,7 @@ func writeMeasures(out io.Writer, m, shuffled *score.Measures, periods *score.Pe
 		return err
 	}
 	if periods != nil {
-		fmt.Fprintf(out, "\nperiods of bursts within 10 %%: %d of %d devices, %d untold", periods.Right, periods.Devices, periods.Untold)
+		fmt.Fprintf(out, "\nperiods of bursts within 10 %%: %d of %s, %d untold", periods.Right, cluster.Counted(periods.Devices, "device"), periods.Untold)
 		for _, p := range periods.Wrong {
 			fmt.Fprintf(out, "; %s/%s %.3g s, not %.3g s", p.Host, p.Device, p.SaidS, p.TrueS)
 		}

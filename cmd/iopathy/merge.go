@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/local"
 )
 
@@ -44,8 +45,9 @@ func (a *app) readShard(ctx context.Context, args []string) error {
 	if a.json() {
 		return a.print(n)
 	}
-	_, err = fmt.Fprintf(a.stdout, "shard %d/%d: %d pieces of %d inputs, %d lines: %d events, %d samples; %d parts\n",
-		shard.Index, shard.Of, len(share.Pieces), share.Inputs, n.Lines, n.Events, n.Samples, n.Parts)
+	_, err = fmt.Fprintf(a.stdout, "shard %d/%d: %s of %s, %s: %s, %s; %s\n",
+		shard.Index, shard.Of, cluster.Counted(len(share.Pieces), "piece"), cluster.Counted(share.Inputs, "input"), cluster.Counted(n.Lines, "line"),
+		cluster.Counted(n.Events, "event"), cluster.Counted(n.Samples, "sample"), cluster.Counted(n.Parts, "part"))
 	return err
 }
 
@@ -66,7 +68,7 @@ func (a *app) foldShard(ctx context.Context, dirs []string) error {
 	if a.json() {
 		return a.print(map[string]any{"windows": windows, "ticks": ticks})
 	}
-	_, err = fmt.Fprintf(a.stdout, "shard %d/%d: %d windows, %d ticks\n", shard.Index, shard.Of, windows, ticks)
+	_, err = fmt.Fprintf(a.stdout, "shard %d/%d: %s, %s\n", shard.Index, shard.Of, cluster.Counted(windows, "window"), cluster.Counted(ticks, "tick"))
 	return err
 }
 

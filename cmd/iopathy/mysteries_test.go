@@ -78,7 +78,7 @@ func TestRealMysteries(t *testing.T) {
 	check("B-03-*", []string{
 		"sda: sudden-stall by what other logs say, at a time that they don't tell", "= 7:", "30 s as a rule", "Check bridge, cable, power", "nothing speaks against the medium",
 	}, []string{"media-degradation", "1970-01-02"})
-	check("B-04-*", []string{"0 of 1 devices have sick windows", "iowait without device activity, which is an artefact"}, append(sick, "queue-saturation"))
+	check("B-04-*", []string{"0 of 1 device has sick windows", "iowait without device activity, which is an artefact"}, append(sick, "queue-saturation"))
 }
 
 // intervals is iostat -x -t text: a row a device every 5 s from three at night.
@@ -122,7 +122,7 @@ func TestLookAlikes(t *testing.T) {
 		})
 	}
 	// %util of a device that serves in parallel says nothing.
-	check("a busy parallel device is well", []string{"0 of 1 devices have sick windows"}, nil, map[string]string{
+	check("a busy parallel device is well", []string{"0 of 1 device has sick windows"}, nil, map[string]string{
 		"iostat.txt": intervals(72, func(at int) []string {
 			return []string{served("nvme0n1", float64(48000+at*37%1000), 4, 0.09*shake(at, 1), 20, 8, 0.03, 100)}
 		}),

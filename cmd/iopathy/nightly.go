@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/alerts"
 	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/cmd/internal/nights"
@@ -64,7 +65,7 @@ func (a *app) nightly(ctx context.Context, args []string) error {
 		return err
 	}
 	if in.Left > 0 {
-		a.say("iopathy: told to stop: %d inputs are left for the next night", in.Left)
+		a.say("iopathy: told to stop: %s left for the next night", cluster.Counted(in.Left, "input"))
 	}
 	if in.NewBytes > 0 && !in.Useful() {
 		a.say("iopathy: no input gave an event or a sample")
@@ -97,7 +98,7 @@ func (a *app) nightly(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(in.OverAll) > 0 {
-		return failure{exitRejects, fmt.Errorf("%d of %d inputs have too many rejects (--max-rejects %g)", len(in.OverAll), in.Inputs, a.config.MaxRejects)}
+		return failure{exitRejects, fmt.Errorf("too many rejects in %d of %s (--max-rejects %g)", len(in.OverAll), cluster.Counted(in.Inputs, "input"), a.config.MaxRejects)}
 	}
 	for _, n := range done.Nights {
 		if err := a.reached(n.Episodes); err != nil {
@@ -132,13 +133,13 @@ func (a *app) tellNight(r *nights.Result, in *local.Ingested) error {
 		}
 	}
 	if p := r.Pruned; p.Parts+p.Reports > 0 {
-		fmt.Fprintf(a.stdout, "removed for their age: %d parts (%d bytes), the events of %d host-days, %d reports\n", p.Parts, p.Bytes, p.Days, p.Reports)
+		fmt.Fprintf(a.stdout, "removed for their age: %s (%s), the events of %s, %s\n", cluster.Counted(p.Parts, "part"), cluster.Counted(p.Bytes, "byte"), cluster.Counted(p.Days, "host-day"), cluster.Counted(p.Reports, "report"))
 	}
 	if c := r.Compacted; c.Into > 0 {
-		fmt.Fprintf(a.stdout, "merged %d parts into %d\n", c.Parts, c.Into)
+		fmt.Fprintf(a.stdout, "merged %s into %d\n", cluster.Counted(c.Parts, "part"), c.Into)
 	}
 	if f := r.Folded; f.Runs+f.Models > 0 {
-		fmt.Fprintf(a.stdout, "folded the manifests of %d runs into one, removed %d old models\n", f.Runs, f.Models)
+		fmt.Fprintf(a.stdout, "folded the manifests of %s into one, removed %s\n", cluster.Counted(f.Runs, "run"), cluster.Counted(f.Models, "old model"))
 	}
 	if !r.Changed() {
 		_, err := fmt.Fprintln(a.stdout, "nothing new")

@@ -203,7 +203,7 @@ func TestNightlyTerm(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // its exit code tells
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(words.String(), "inputs are left for the next night") {
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(words.String(), "left for the next night") {
 		t.Fatalf("exit code %d, and said: %s", code, words.String())
 	}
 	in(t, exitFine, "verify", filepath.Join(out, "lake"), "--quiet")
@@ -252,7 +252,7 @@ func TestNightlyRetention(t *testing.T) {
 	night(exitFine, "2023-11-14")
 	labels := tree(t, filepath.Join(out, "lake", "labels"))
 	eventFile(t, filepath.Join(logs, "b.csv"), 1+24*20, 2, 600_000) // 2023-12-04
-	night(exitFine, "the events of 1 host-days")
+	night(exitFine, "the events of 1 host-day,")
 	if count("events", "2023-11-14") != 0 || count("events", "2023-12-04") != 1 || count("windows", "2023-11-14") != 1 || count("labels", "2023-11-14") != 1 {
 		t.Error("not the events of the old day alone went")
 	}
@@ -263,7 +263,7 @@ func TestNightlyRetention(t *testing.T) {
 		t.Errorf("the log of a closed day was read again:\n%s", diff)
 	}
 	eventFile(t, filepath.Join(logs, "a.csv"), 1, 2, 900_000)
-	night(exitFine, "were left aside")
+	night(exitFine, "left aside: the events")
 	if count("events", "2023-11-14") != 0 {
 		t.Error("more of a log brought its day back")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/reports"
 )
@@ -52,14 +53,14 @@ func (a *app) ingestCmd() *cobra.Command {
 					return err
 				}
 			} else {
-				fmt.Fprintf(a.stdout, "%d inputs, %d lines: %d events, %d samples, %d rejected, %d unpaired, %d of copies; %d parts\n",
-					in.Inputs, in.Lines, in.Events, in.Samples, total(in.Rejects), total(in.Unpaired), in.Duplicates, in.Parts)
+				fmt.Fprintf(a.stdout, "%s, %s: %s, %s, %d rejected, %d unpaired, %d of copies; %s\n",
+					cluster.Counted(in.Inputs, "input"), cluster.Counted(in.Lines, "line"), cluster.Counted(in.Events, "event"), cluster.Counted(in.Samples, "sample"), total(in.Rejects), total(in.Unpaired), in.Duplicates, cluster.Counted(in.Parts, "part"))
 			}
 			if !in.Useful() {
 				return failure{exitFailed, fmt.Errorf("no input gave an event or a sample")}
 			}
 			if len(in.OverAll) > 0 {
-				return failure{exitRejects, fmt.Errorf("%d of %d inputs have too many rejects (--max-rejects %g)", len(in.OverAll), in.Inputs, a.config.MaxRejects)}
+				return failure{exitRejects, fmt.Errorf("too many rejects in %d of %s (--max-rejects %g)", len(in.OverAll), cluster.Counted(in.Inputs, "input"), a.config.MaxRejects)}
 			}
 			return nil
 		},
@@ -102,7 +103,7 @@ func (a *app) featuresCmd() *cobra.Command {
 			if a.json() {
 				return a.print(map[string]any{"windows": windows, "ticks": ticks})
 			}
-			_, err = fmt.Fprintf(a.stdout, "%d windows, %d ticks\n", windows, ticks)
+			_, err = fmt.Fprintf(a.stdout, "%s, %s\n", cluster.Counted(windows, "window"), cluster.Counted(ticks, "tick"))
 			return err
 		},
 	}
@@ -178,7 +179,7 @@ func (a *app) fitCmd() *cobra.Command {
 			if a.json() {
 				return a.print(map[string]any{"model": d.Result.Model, "classes": len(d.Result.Classes), "file": path})
 			}
-			_, err = fmt.Fprintf(a.stdout, "%s model, %d classes: %s\n", d.Result.Model, len(d.Result.Classes), path)
+			_, err = fmt.Fprintf(a.stdout, "%s model, %s: %s\n", d.Result.Model, cluster.Counted(len(d.Result.Classes), "class"), path)
 			return err
 		},
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/ingest/lake"
 )
@@ -41,10 +42,10 @@ missing, and each that no manifest names. Exit code 1: something is wrong.`,
 				}
 			} else {
 				a.tellWrong(v.Wrong)
-				fmt.Fprintf(a.stdout, "%d parts, %d blocks, %d bytes: %d wrong\n", v.Parts, v.Blocks, v.Bytes, len(v.Wrong))
+				fmt.Fprintf(a.stdout, "%s, %s, %s: %d wrong\n", cluster.Counted(v.Parts, "part"), cluster.Counted(v.Blocks, "block"), cluster.Counted(v.Bytes, "byte"), len(v.Wrong))
 			}
 			if v.Unfinished > 0 {
-				a.say("iopathy: %d files of a run that is still at work, or was killed; in that case the next ingest removes them", v.Unfinished)
+				a.say("iopathy: %s of a run that is still at work, or was killed; in that case the next ingest removes them", cluster.Counted(v.Unfinished, "file"))
 			}
 			return wrongCode(v.Wrong, "mend damage with: iopathy ingest --repair SOURCE... --lake "+job.Named())
 		},
@@ -110,9 +111,9 @@ func wrongCode(wrong []local.Wrong, hint string) error {
 	}
 	switch {
 	case damaged > 0:
-		return failure{exitFailed, fmt.Errorf("%d faults in what the manifests name, %d extra files; %s", damaged, extra, hint)}
+		return failure{exitFailed, fmt.Errorf("%s in what the manifests name, %s; %s", cluster.Counted(damaged, "fault"), cluster.Counted(extra, "extra file"), hint)}
 	case extra > 0:
-		return failure{exitFailed, fmt.Errorf("%d files that no manifest names: nothing reads them, and they are nobody's to remove but yours", extra)}
+		return failure{exitFailed, fmt.Errorf("%s that no manifest names and nothing reads, nobody's to remove but yours", cluster.Counted(extra, "file"))}
 	}
 	return nil
 }
@@ -149,7 +150,7 @@ func (a *app) repair(ctx context.Context, sources []string) error {
 			fmt.Fprintf(a.stdout, "wrote %s anew\n", plain(p))
 		}
 		a.tellWrong(rep.Wrong)
-		fmt.Fprintf(a.stdout, "%d parts written anew, %d wrong\n", len(rep.Parts), len(rep.Wrong))
+		fmt.Fprintf(a.stdout, "%s written anew, %d wrong\n", cluster.Counted(len(rep.Parts), "part"), len(rep.Wrong))
 	}
 	for _, w := range rep.Wrong {
 		if w.Kind != lake.Extra && w.Source == "" {

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/configs"
 )
 
@@ -198,7 +199,7 @@ func (s *sender) send(ctx context.Context) error {
 		case errors.Is(failed, errRefused):
 			s.say("%s: message %s is given up: %v", s.what, e.id, failed)
 		case failed != nil:
-			s.say("%s: %d messages wait for the next night: %v", s.what, len(waiting)-i, failed)
+			s.say("%s: %s left waiting for the next night: %v", s.what, cluster.Counted(len(waiting)-i, "message"), failed)
 			return nil
 		}
 		if err := s.queue.taken(e, failed != nil); err != nil {

@@ -140,7 +140,7 @@ func TestWebhookOutlivesItsReceiver(t *testing.T) {
 	put(t, s, "a") // was sent
 	d.tell("302")
 	send(t, s)
-	if d.taken() != "a" || len(*said) != 2 || !strings.Contains((*said)[1], "2 messages wait for the next night: 3 tries: status 302") {
+	if d.taken() != "a" || len(*said) != 2 || !strings.Contains((*said)[1], "2 messages left waiting for the next night: 3 tries: status 302") {
 		t.Fatalf("taken %q, said %q", d.taken(), *said)
 	}
 

@@ -104,7 +104,7 @@ func (s *sender) put(id string, message any) error {
 	}
 	dropped, err := s.queue.put(id, body)
 	if dropped > 0 {
-		s.say("%s: the queue is full: %d messages, the oldest, were dropped", s.what, dropped)
+		s.say("%s: the queue is full: dropped %s, from the oldest on", s.what, cluster.Counted(dropped, "message"))
 	}
 	return err
 }
@@ -162,7 +162,7 @@ func (k *Desk) act(job *local.Job, dir, date string, d *local.Diagnosed) error {
 		return nil
 	}
 	if k.actuator == nil {
-		k.say("actuator: dry run: what would be sent for %d episodes of %s stands in %s", len(actions), date, path)
+		k.say("actuator: dry run: what would be sent for %s of %s stands in %s", cluster.Counted(len(actions), "episode"), date, path)
 	}
 	return lake.WriteFileAtomic(path, lines)
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/ingest"
 	"github.com/iopathy/iopathy/ingest/align"
 )
@@ -67,7 +68,7 @@ func (j *Job) alignSource(ctx context.Context, source string, stdin io.Reader, b
 	case rep.Problem != "":
 		return nil, fmt.Errorf("align: %s: %s", source, rep.Problem)
 	case rep.Events == 0:
-		return nil, fmt.Errorf("align: %s: %w: no single I/O in %d lines of %s", source, errNoIOs, rep.Tally.Lines, rep.Format)
+		return nil, fmt.Errorf("align: %s: %w: no single I/O in %s of %s", source, errNoIOs, cluster.Counted(rep.Tally.Lines, "line"), rep.Format)
 	}
 	return s, nil
 }

@@ -224,8 +224,8 @@ func (c *Calibration) count(points []reduce.Point, labels []string, catalogue cl
 	case c.Windows == 0:
 		return fmt.Errorf("%w: it speaks of no window of the lake", ErrLittleTruth)
 	case healthy.Windows < cluster.TeachHealthy || healthy.Devices < leastDevices:
-		return fmt.Errorf("%w: %d healthy windows of %d devices; %d of %d are needed, for without them nobody knows what a false alarm is (rows with the label healthy, or devices with a fault and the time around it)",
-			ErrLittleTruth, healthy.Windows, healthy.Devices, cluster.TeachHealthy, leastDevices)
+		return fmt.Errorf("%w: %s of %s; %d of %d are needed, for without them nobody knows what a false alarm is (rows with the label healthy, or devices with a fault and the time around it)",
+			ErrLittleTruth, cluster.Counted(healthy.Windows, "healthy window"), cluster.Counted(healthy.Devices, "device"), cluster.TeachHealthy, leastDevices)
 	case !enough:
 		var has []string
 		for _, l := range c.Labels {
@@ -233,7 +233,8 @@ func (c *Calibration) count(points []reduce.Point, labels []string, catalogue cl
 				has = append(has, fmt.Sprintf("%s %d of %d", l.Label, l.Windows, l.Devices))
 			}
 		}
-		return fmt.Errorf("%w: no label has %d windows of %d devices, so that one can be held out (windows and devices: %s)", ErrLittleTruth, leastWindows, leastDevices, cmp.Or(strings.Join(has, ", "), "none is sick"))
+		return fmt.Errorf("%w: no label has %s of %s, so that one can be held out (windows and devices: %s)",
+			ErrLittleTruth, cluster.Counted(leastWindows, "window"), cluster.Counted(leastDevices, "device"), cmp.Or(strings.Join(has, ", "), "none is sick"))
 	}
 	return nil
 }

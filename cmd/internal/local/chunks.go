@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/ingest"
 	"github.com/iopathy/iopathy/ingest/lake"
 )
@@ -175,7 +176,7 @@ func tooLate(writers []*chunkWriter) []string {
 	if rows == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d rows of %d host-days (%s to %s) were left aside: the events of those days are past their retention, and were removed", rows, len(days), first, last)}
+	return []string{fmt.Sprintf("%s of %s (%s to %s) left aside: the events of those days are past their retention, and were removed", cluster.Counted(rows, "row"), cluster.Counted(len(days), "host-day"), first, last)}
 }
 
 // nullable lets every column but the time hold nulls: a later row group of the

@@ -247,8 +247,8 @@ func join(all, res *cluster.Result, f *family, first bool) {
 		}
 		all.Episodes = append(all.Episodes, e)
 	}
-	all.Warnings = append(all.Warnings, fmt.Sprintf("%d windows of %v with latencies of kind %s are judged apart, by a %s model",
-		f.windows.Len(), time.Duration(f.length), f.kind, res.Model))
+	all.Warnings = append(all.Warnings, fmt.Sprintf("judged apart, by a %[4]s model: %[1]s of %[2]v with latencies of kind %[3]s",
+		cluster.Counted(f.windows.Len(), "window"), time.Duration(f.length), f.kind, res.Model))
 	all.Warnings = append(all.Warnings, res.Warnings...)
 }
 

@@ -386,7 +386,11 @@ func IncidentWords(pm *reports.Postmortem) []string {
 		k := pm.Devices[0].Key
 		return []string{fmt.Sprintf("no device was sick from %s to %s; nearest to it: %s/%s", Stamp(pm.FromNS), Stamp(pm.ToNS), Printable(k.Host), Printable(k.Device))}
 	}
-	lines := []string{fmt.Sprintf("%d episodes from %s to %s; %d other devices were sick at the time", len(pm.Episodes), Stamp(pm.FromNS), Stamp(pm.ToNS), len(pm.Elsewhere))}
+	were := "were"
+	if len(pm.Elsewhere) == 1 {
+		were = "was"
+	}
+	lines := []string{fmt.Sprintf("%s from %s to %s; %s %s sick at the time", cluster.Counted(len(pm.Episodes), "episode"), Stamp(pm.FromNS), Stamp(pm.ToNS), cluster.Counted(len(pm.Elsewhere), "other device"), were)}
 	for i, e := range pm.Episodes {
 		if i == 5 {
 			lines = append(lines, fmt.Sprintf("  and %d more on the page", len(pm.Episodes)-i))

@@ -146,7 +146,7 @@ func (j *Job) Side(sel Selection, times Times, inv reduce.Inventory) (compare.Si
 		side.Labels = nil
 	}
 	if len(side.Windows) == 0 {
-		return side, fmt.Errorf("%q selects none of the %d windows of the lake", sel.Text, windows.Len())
+		return side, fmt.Errorf("%q selects none of the %s of the lake", sel.Text, cluster.Counted(windows.Len(), "window"))
 	}
 	return side, nil
 }

@@ -56,18 +56,23 @@ func Summarise(d *Diagnosed) Outcome {
 	return o
 }
 
+// have says that n of so many devices, of some kind, have something.
+func have(n, of int, kind string) string {
+	verb := "have"
+	if n == 1 || of == 1 {
+		verb = "has"
+	}
+	return fmt.Sprintf("%d of %s%s %s", n, cluster.Counted(of, "device"), kind, verb)
+}
+
 // Verdict says in a few lines what was found: the devices, then the worst
 // episodes, at most so many.
 func Verdict(d *Diagnosed, most int) []string {
 	o := Summarise(d)
-	episodes := "episodes"
-	if o.Episodes == 1 {
-		episodes = "episode"
-	}
-	lines := []string{fmt.Sprintf("%d of %d devices have sick windows: %d of %d windows, %d %s (%s model)",
-		o.SickDevices, o.Devices, o.Verdicts[string(cluster.Sick)], o.Windows, o.Episodes, episodes, o.Model)}
+	lines := []string{fmt.Sprintf("%s sick windows: %d of %s, %s (%s model)",
+		have(o.SickDevices, o.Devices, ""), o.Verdicts[string(cluster.Sick)], cluster.Counted(o.Windows, "window"), cluster.Counted(o.Episodes, "episode"), o.Model)}
 	if o.Applications > 0 {
-		lines = append(lines, fmt.Sprintf("beside them %d of %d devices that applications saw on these disks have sick windows", o.SickApplication, o.Applications))
+		lines = append(lines, fmt.Sprintf("beside them %s sick windows", have(o.SickApplication, o.Applications, " that applications saw on these disks")))
 	}
 	for i, e := range d.Result.Episodes {
 		if i == most {
