@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"sync"
 
 	"github.com/iopathy/iopathy/heatmap"
 	"github.com/iopathy/iopathy/reports/assets"
@@ -42,10 +41,11 @@ func HTML(w io.Writer, in *Input) error {
 	f := gather(in)
 	// The maps' cells and the map of windows take as long as all the rest, and
 	// need nothing of it.
-	var side sync.WaitGroup
+	var side aside
+	defer side.all.Wait() // whatever ends the call: nothing reads on behind its back
 	cells, beside := newCells(f), &pageView{}
-	side.Go(cells.draw)
-	side.Go(func() {
+	side.do(cells.draw)
+	side.do(func() {
 		if len(f.groups) > 0 {
 			f.neighbourhood(beside)
 		}
@@ -57,7 +57,7 @@ func HTML(w io.Writer, in *Input) error {
 		p.Structure.Of = count(int64(in.Windows.Len()))
 		f.plane(p)
 	}
-	side.Wait()
+	side.wait()
 	p.Neighbours = beside.Neighbours
 
 	fleet, joint := cells.fleet, cells.joint

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/cmd/internal/mirror"
 	"github.com/iopathy/iopathy/configs"
 	"github.com/iopathy/iopathy/ingest/bucket"
@@ -82,7 +83,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := a.closeLake(root.ExecuteContext(ctx))
+	err := a.closeLake(execute(ctx, root))
 	if err == nil {
 		return exitFine
 	}
@@ -105,6 +106,13 @@ func (a *app) run(ctx context.Context, args []string) int {
 		fmt.Fprintf(stderr, "iopathy: %v\n", err)
 		return exitFailed
 	}
+}
+
+// execute runs the verb. Verbs read windows by themselves, too: what befalls the
+// file that they lie in is an error like others.
+func execute(ctx context.Context, root *cobra.Command) (err error) {
+	defer local.Rescue(&err)
+	return root.ExecuteContext(ctx)
 }
 
 // isUsage knows the errors that cobra makes of wrong words and flags.

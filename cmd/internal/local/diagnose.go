@@ -63,7 +63,7 @@ const modelFile = "model.json"
 // Diagnose fits on the windows (or takes the shipped model, or the file that
 // the config names) and labels them. Classes have the ids of the lake's registry.
 func (j *Job) Diagnose(windows *Windows, inv reduce.Inventory, rules *cluster.Rules, refit bool) (d *Diagnosed, err error) {
-	defer rescue(&err)
+	defer Rescue(&err)
 	if err := j.witness(windows, rules); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (j *Job) fit(windows *Windows, inv reduce.Inventory, rules *cluster.Rules, 
 // Without an inventory the one that the model was fitted with counts. The
 // classes of the lake's own model have their lasting ids already.
 func (j *Job) Relabel(windows *Windows, inv reduce.Inventory, rules *cluster.Rules) (d *Diagnosed, err error) {
-	defer rescue(&err)
+	defer Rescue(&err)
 	if j.Config.Model != "" {
 		return j.Diagnose(windows, inv, rules, false)
 	}
@@ -337,7 +337,7 @@ func (j *Job) StoreDiagnosis(d *Diagnosed) error {
 // StoreLabels keeps the labels, and of which windows they are: with that, the
 // days of these windows are done.
 func (j *Job) StoreLabels(d *Diagnosed) (err error) {
-	defer rescue(&err)
+	defer Rescue(&err)
 	lock, err := lake.NewLock(j.Lake)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ const neighbours = 3
 
 // Explain tells why the window number at is labelled as it is.
 func (j *Job) Explain(d *Diagnosed, at int, rules *cluster.Rules) (e Explained, err error) {
-	defer rescue(&err)
+	defer Rescue(&err)
 	e = Explained{Point: *d.Points.At(at), Diagnosis: *d.Result.Diagnoses.At(at)}
 	shift := 0 // of class ids
 	for k, m := range d.Models {

@@ -22,7 +22,7 @@ import (
 // that it was fitted anew; "" if not. The old model stays, as models/model-DATE.json, DATE
 // being the end of its data.
 func (j *Job) DiagnoseNight(windows *Windows, inv reduce.Inventory, rules *cluster.Rules) (d *Diagnosed, why string, err error) {
-	defer rescue(&err)
+	defer Rescue(&err)
 	if j.Config.Model != "" {
 		d, err = j.Diagnose(windows, inv, rules, false)
 		return d, "", err

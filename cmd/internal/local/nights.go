@@ -162,7 +162,7 @@ func (j *Job) labelled(fromNS, toNS int64, host string, inv reduce.Inventory, ru
 // WindowDetail gathers the page of the window of a device that holds a moment:
 // what is said of it, its events, past windows like it.
 func (j *Job) WindowDetail(ctx context.Context, k features.Key, ns int64, inv reduce.Inventory, catalogue cluster.Catalogue, rules *cluster.Rules, most int) (detail *reports.WindowDetail, err error) {
-	defer rescue(&err)
+	defer Rescue(&err)
 	d, err := j.labelled(ns-dayNS, ns+dayNS, literal(k.Host), inv, rules)
 	if err != nil {
 		return nil, err

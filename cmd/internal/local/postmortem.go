@@ -37,7 +37,7 @@ const (
 // and the events of the sick ones. It reads what the span needs: days and
 // hosts by their folders, row groups by their bounds.
 func (j *Job) Postmortem(ctx context.Context, inc Incident, inv reduce.Inventory, catalogue cluster.Catalogue, rules *cluster.Rules) (_ *reports.Postmortem, err error) {
-	defer rescue(&err)
+	defer Rescue(&err)
 	manifests, err := lake.Manifests(j.Lake)
 	if err != nil {
 		return nil, err

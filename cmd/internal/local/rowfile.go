@@ -42,9 +42,10 @@ const (
 // expects one. Rescue turns it into an error.
 type rowFault struct{ err error }
 
-// rescue makes an error of what befell the file of rows that a function of this
-// package works on. It is to be deferred.
-func rescue(err *error) {
+// Rescue makes an error of what befell the file of rows that a function works on:
+// those of this package that give an error do it, and so must who reads Windows, and
+// what is said of them, by itself. It is to be deferred.
+func Rescue(err *error) {
 	switch r := recover().(type) {
 	case nil:
 	case rowFault:

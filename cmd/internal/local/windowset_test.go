@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest"
 	"github.com/iopathy/iopathy/ingest/lake"
+	"github.com/iopathy/iopathy/reports"
 )
 
 // listed gives what Features does with the windows in memory.
@@ -279,7 +281,7 @@ func TestRowsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost := func() (err error) {
-		defer rescue(&err)
+		defer Rescue(&err)
 		r.row(0)
 		return nil
 	}
@@ -287,6 +289,44 @@ func TestRowsLost(t *testing.T) {
 		t.Errorf("a file that was cut short gives %v", err)
 	}
 	r.close()
+}
+
+// A file of windows that is cut short while the report is made, anywhere, is an error
+// of the report, and of the labels.
+func TestWindowsLostUnderTheReport(t *testing.T) {
+	j := manyWindows(t, t.TempDir(), 10, 120)
+	catalogue, err := configs.LoadCatalogue("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := judgedMany(t, j, 100)
+	if !d.windows.inFile() {
+		t.Fatal("the windows lie in memory")
+	}
+	in := &reports.Input{Windows: d.Windows, Points: d.Points, Result: d.Result, Catalogue: catalogue, Budget: j.Config.Budget}
+	page := func() (err error) {
+		defer Rescue(&err)
+		return reports.HTML(io.Discard, in)
+	}
+	if err := page(); err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), "reading windows beside memory") {
+			t.Errorf("%s of windows that can't be read: %v", what, err)
+		}
+	}
+	for _, eighths := range []int64{7, 4, 0} {
+		d.windows.file.pages = [rowPages]rowPage{}
+		if err := d.windows.file.f.Truncate(d.windows.file.size * eighths / 8); err != nil {
+			t.Fatal(err)
+		}
+		check("a page", page())
+		_, err := j.Write(context.Background(), t.TempDir(), d, catalogue, &Ingested{})
+		check("a report", err)
+		check("labels", j.StoreLabels(d))
+	}
 }
 
 // What lies in memory of each window while many are judged: so many bytes more at

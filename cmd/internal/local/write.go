@@ -21,7 +21,7 @@ import (
 // Write puts the report's files into dir, each whole or not at all, and gives
 // their paths.
 func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue cluster.Catalogue, in *Ingested) (_ []string, err error) {
-	defer rescue(&err)
+	defer Rescue(&err)
 	scale, err := heatmap.ParseScale(j.Config.Scale)
 	if err != nil {
 		return nil, err
