@@ -67,27 +67,13 @@ func columnSum(t *testing.T, dir, table string, names ...string) (sum, rows int6
 		t.Fatal(err)
 	}
 	for _, p := range lake.Parts(manifests, table) {
-		r, err := lake.Open(filepath.Join(dir, filepath.FromSlash(p.Path)), names)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			cols, n, err := r.Next()
-			if err == io.EOF {
-				break
+		for i, values := range columns(t, filepath.Join(dir, filepath.FromSlash(p.Path)), names...) {
+			if i == 0 {
+				rows += int64(len(values))
 			}
-			if err != nil {
-				t.Fatal(err)
+			for _, v := range values {
+				sum += v
 			}
-			rows += int64(n)
-			for _, c := range cols {
-				for _, v := range c.Data.([]int64) {
-					sum += v
-				}
-			}
-		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
 		}
 	}
 	return sum, rows

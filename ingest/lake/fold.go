@@ -34,6 +34,9 @@ func (in *Input) EventRows() (rows int64) {
 	return rows
 }
 
+// foldedRun begins the names of folded manifests, and of no others.
+const foldedRun = "folded-"
+
 // Fold makes one manifest of the oldest ones, so that left are behind it, if more
 // than most stand alone, and removes theirs and the files of their rejected lines.
 // What the manifests say of the lake as it is stays the same: live parts, which
@@ -47,7 +50,7 @@ func (l *Lock) Fold(most, left int, version string) (folded int, err error) {
 	if l.file == nil {
 		return 0, errors.New("lake: fold: the lock was given back")
 	}
-	all, shadowed, err := readRuns(l.dir)
+	all, shadowed, err := readRuns(l.dir, readManifest)
 	if err != nil {
 		return 0, err
 	}
@@ -65,7 +68,7 @@ func (l *Lock) Fold(most, left int, version string) (folded int, err error) {
 	m := fold(old)
 	m.Schema, m.Version, m.Folded = Schema, version, true
 	m.Sequence = old[len(old)-1].Sequence
-	m.Run = fmt.Sprintf("folded-%09d", m.Sequence)
+	m.Run = fmt.Sprintf("%s%09d", foldedRun, m.Sequence)
 	path := filepath.Join(l.dir, filepath.FromSlash(RunPath(m.Run)))
 	f, err := createFile(path)
 	if err != nil {

@@ -162,18 +162,11 @@ func (l *Lock) StageManifest(m Manifest) (*StagedManifest, error) {
 	if m.Run == "" {
 		return nil, errors.New("lake: manifest: a run without an id")
 	}
-	all, err := Manifests(l.dir)
-	if err != nil {
+	var err error
+	if m.Sequence, err = sequenceOf(l.dir, m.Run); err != nil {
 		return nil, err
 	}
-	m.Schema, m.Sequence = Schema, 1
-	for _, old := range all {
-		if old.Run == m.Run {
-			m.Sequence = old.Sequence
-			break
-		}
-		m.Sequence = max(m.Sequence, old.Sequence+1)
-	}
+	m.Schema = Schema
 	if m.Inputs == nil {
 		m.Inputs = []Input{}
 	}
@@ -200,9 +193,12 @@ func (l *Lock) StageManifest(m Manifest) (*StagedManifest, error) {
 
 // Manifests reads the manifests of a lake in the sequence of their runs. A
 // lake without any gives none.
-func Manifests(dir string) ([]Manifest, error) {
+func Manifests(dir string) ([]Manifest, error) { return settledRuns(dir, readManifest) }
+
+// settledRuns is Manifests, by a way to read one.
+func settledRuns(dir string, read func(path string) (Manifest, error)) ([]Manifest, error) {
 	for try := 1; ; try++ {
-		all, _, err := readRuns(dir)
+		all, _, err := readRuns(dir, read)
 		if err == nil || try == 5 || !errors.Is(err, fs.ErrNotExist) {
 			return all, err
 		}
@@ -210,23 +206,30 @@ func Manifests(dir string) ([]Manifest, error) {
 	}
 }
 
-// readRuns is Manifests, with those that a folded one stands for.
-func readRuns(dir string) (all, shadowed []Manifest, err error) {
+// runFiles are the files of the manifests, by name.
+func runFiles(dir string) (paths []string, err error) {
 	runs := filepath.Join(dir, "runs")
 	files, err := os.ReadDir(runs)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("lake: manifests: %w", err)
 	}
+	for _, f := range files {
+		if strings.HasSuffix(f.Name(), ".json") { // what is being written ends in .tmp
+			paths = append(paths, filepath.Join(runs, f.Name()))
+		}
+	}
+	return paths, nil
+}
+
+// readRuns is Manifests, with those that a folded one stands for.
+func readRuns(dir string, read func(path string) (Manifest, error)) (all, shadowed []Manifest, err error) {
+	paths, err := runFiles(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("lake: manifests: %w", err)
+		return nil, nil, err
 	}
 	folded := int64(0)
-	for _, f := range files {
-		if !strings.HasSuffix(f.Name(), ".json") { // what is being written ends in .tmp
-			continue
-		}
-		path := filepath.Join(runs, f.Name())
-		m, err := readManifest(path)
+	for _, path := range paths {
+		m, err := read(path)
 		if err != nil {
 			return nil, nil, fmt.Errorf("lake: manifest %s: %w", path, err)
 		}

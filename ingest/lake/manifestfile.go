@@ -95,13 +95,17 @@ func readManifest(path string) (m Manifest, err error) {
 		return m, err
 	}
 	defer f.Close()
-	err = m.decode(f)
+	room := 64 << 10
+	if info, err := f.Stat(); err == nil && info.Size() < int64(room) { // most are small, and there are many
+		room = int(info.Size()) + 1
+	}
+	err = m.decode(bufio.NewReaderSize(f, room))
 	return m, err
 }
 
 // decode reads what encode wrote. Fields that it doesn't know are left out.
 func (m *Manifest) decode(from io.Reader) error {
-	d := json.NewDecoder(bufio.NewReaderSize(from, 64<<10))
+	d := json.NewDecoder(from)
 	if err := delim(d, '{'); err != nil {
 		return err
 	}

@@ -170,7 +170,7 @@ func (j *Job) hostPauses(host string, profiles map[string]*features.Profile) ([]
 		return nil, nil
 	}
 	worked := make([]bool, len(maybe))
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}

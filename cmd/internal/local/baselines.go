@@ -93,7 +93,7 @@ const mostPeerHosts = 64
 // devices, and of others of the same models. A day is never its own baseline,
 // whoever labelled it before.
 func (j *Job) history(f *family, inv reduce.Inventory) (*reduce.History, error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (j *Job) nightsBefore(p *reduce.Point) (*reduce.History, error) {
 	if p.Space == nil {
 		return nil, nil
 	}
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}

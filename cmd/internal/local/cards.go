@@ -44,7 +44,7 @@ func (j *Job) Cards(ctx context.Context, d *Diagnosed, catalogue cluster.Catalog
 	if err != nil {
 		return nil, err
 	}
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func (j *Job) changes(d *Diagnosed) (*reports.Changes, error) {
 		}
 		now[g.Key].add(g.StartNS, g.EndNS, g.Verdict, g.Pathology, g.Severity)
 	}
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func (j *Job) Culprits(d *Diagnosed, e *cluster.Episode, kind ingest.LatencyKind
 	if kind == ingest.KindSample {
 		return withCounters(reports.EpisodeCulprits{Key: e.Key, FromNS: e.FromNS, ToNS: e.ToNS}, counters[0]), nil
 	}
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return reports.EpisodeCulprits{}, err
 	}
@@ -128,7 +128,7 @@ func (j *Job) cgroupShares(d *Diagnosed, k features.Key, episodes []cluster.Epis
 
 // evidenceParts are the parts of evidence by the host that they speak of.
 func (j *Job) evidenceParts(d *Diagnosed) (map[string][]string, error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}

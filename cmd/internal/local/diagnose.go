@@ -343,7 +343,7 @@ func (j *Job) StoreLabels(d *Diagnosed) (err error) {
 		return err
 	}
 	defer lock.Close()
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 func (j *Job) witness(windows *Windows, rules *cluster.Rules) error {
 	windows.deafen()
 	j.found = nil
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return err
 	}

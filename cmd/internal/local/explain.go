@@ -118,7 +118,7 @@ func (p *Place) Gap() error {
 // Find finds a device of the lake, HOST/DEVICE, and a moment of it. The errors
 // say what there is instead.
 func (j *Job) Find(device, moment string, times Times) (Place, error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return Place{}, err
 	}
@@ -140,7 +140,7 @@ func (j *Job) Find(device, moment string, times Times) (Place, error) {
 // its host, and those of other hosts at about the same time; it labels them and
 // gives the place of the window that holds the moment, -1 if there is none.
 func (j *Job) Around(p Place, inv reduce.Inventory, rules *cluster.Rules) (*Diagnosed, int, error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, 0, err
 	}

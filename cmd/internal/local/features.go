@@ -61,7 +61,7 @@ func (j *Job) count(manifests []lake.Manifest) (windows, ticks int64) {
 // Due gives the dates whose windows are not those that their labels are of: what
 // a job that ended between the two leaves to the next.
 func (j *Job) Due() (dates []string, err error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type foldPlan struct {
 }
 
 func (j *Job) foldPlan(inputs []string, anew bool) (*foldPlan, error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}

@@ -17,9 +17,8 @@ func (j *Job) FoldShare(ctx context.Context, s *Shares, shard Shard) (windows, t
 	if shard.Of != s.all[0].Of {
 		return 0, 0, fmt.Errorf("shard %d/%d of what %d shards have read: the number of shards must be the same", shard.Index, shard.Of, s.all[0].Of)
 	}
-	one := *j
 	at := slices.IndexFunc(s.all, func(sh *Share) bool { return sh.Index == shard.Index })
-	one.Lake = filepath.Join(s.Dirs[at], foldsDir)
+	one := j.on(filepath.Join(s.Dirs[at], foldsDir))
 	if err := os.RemoveAll(one.Lake); err != nil {
 		return 0, 0, fmt.Errorf("folds: %w", err)
 	}
@@ -44,12 +43,11 @@ func (j *Job) FoldShare(ctx context.Context, s *Shares, shard Shard) (windows, t
 // FoldLake makes the windows and ticks of the share of a shard of all that the lake
 // holds, and leaves them in dir for LoadFoldDirs; what is there is removed. The lake stays as it is.
 func (j *Job) FoldLake(ctx context.Context, sources string, shard Shard, dir string) (windows, ticks int64, err error) {
-	one := *j
-	one.Lake = dir
+	one := j.on(dir)
 	if err := os.RemoveAll(dir); err != nil {
 		return 0, 0, fmt.Errorf("folds: %w", err)
 	}
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return 0, 0, err
 	}

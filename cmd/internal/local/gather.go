@@ -95,7 +95,7 @@ func (j *Job) gatherPieces(ctx context.Context, pieces []*PieceRead, inputs int,
 		return nil, err
 	}
 	defer lock.Close()
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (j *Job) TakeBack() error {
 		return err
 	}
 	defer lock.Close()
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return err
 	}

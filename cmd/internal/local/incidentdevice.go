@@ -99,7 +99,7 @@ func (j *Job) Slowest(w *features.Window, most int) ([]reports.SlowLine, error) 
 	if w.Kind == ingest.KindSample {
 		return nil, nil
 	}
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}

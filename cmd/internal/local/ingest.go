@@ -76,7 +76,7 @@ func (j *Job) ingest(ctx context.Context, sources []string, stdin io.Reader, men
 	if _, err := lock.Sweep(); err != nil {
 		return nil, err
 	}
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}
@@ -335,7 +335,7 @@ func (j *Job) sum(out *Ingested) {
 // it: the latest record of each input, and of copies and of inputs that gave
 // nothing those of each path.
 func (j *Job) IngestedBefore() (*Ingested, error) {
-	ms, err := lake.Manifests(j.Lake)
+	ms, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/configs"
 	"github.com/iopathy/iopathy/ingest/bucket"
+	"github.com/iopathy/iopathy/ingest/lake"
 )
 
 // Job is one execution of iopathy on a lake.
@@ -26,6 +27,8 @@ type Job struct {
 	inputs []string          // whose evidence counts; nil: all that the lake holds
 	found  []cluster.Finding // of devices without windows
 
+	ledger lake.Ledger // of Lake
+
 	folded        *folded // what others have made of the rows; nil: nothing
 	sliceRows     int64   // another than sliceRows; 0: that
 	memoryWindows int     // another than memoryWindows; 0: that
@@ -40,6 +43,20 @@ func (j *Job) progress(stage string, done, total int64) {
 		j.Progress(stage, done, total)
 	}
 }
+
+// on is the same job on another lake.
+func (j *Job) on(dir string) *Job {
+	return &Job{
+		Config: j.Config, Lake: dir, RunID: j.RunID, Version: j.Version, Progress: j.Progress, FiguresDir: j.FiguresDir,
+		SkipEmpty: j.SkipEmpty, Buckets: j.Buckets, Away: j.Away, Stop: j.Stop,
+		cells: j.cells, inputs: j.inputs, found: j.found,
+		folded: j.folded, sliceRows: j.sliceRows, memoryWindows: j.memoryWindows,
+	}
+}
+
+// Manifests reads the manifests of the lake, each file of them once. They are shared by
+// all who ask, and must not be changed.
+func (j *Job) Manifests() ([]lake.Manifest, error) { return j.ledger.Manifests(j.Lake) }
 
 // stopped says that no further input is to be begun.
 func (j *Job) stopped() bool {

@@ -163,7 +163,7 @@ func (k *keeping) store(lock *lake.Lock, cells []lake.Cell, tables ...string) ([
 	if err := errors.Join(k.j.remove(removed), k.end()); err != nil {
 		return nil, err
 	}
-	return lake.Manifests(k.j.Lake)
+	return k.j.Manifests()
 }
 
 // run names the manifest: a job that keeps the same tables again, as a night that
@@ -308,7 +308,7 @@ func (j *Job) Windows() (*Windows, error) {
 // WindowsBetween is Windows for the dates from the first to the last, and makes
 // the job speak of these.
 func (j *Job) WindowsBetween(first, last string) (*Windows, error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}
@@ -353,7 +353,7 @@ func othersOf(manifests []lake.Manifest) map[cell]bool {
 // OtherWindows says in words which windows of the lake are of another length or
 // tick than those made last, and what to do; "" if none are.
 func (j *Job) OtherWindows() (string, error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return "", err
 	}

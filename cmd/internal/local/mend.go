@@ -101,7 +101,7 @@ func (j *Job) quarantine(wrong []Wrong, run string, say func(format string, args
 		return err
 	}
 	defer lock.Close()
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return err
 	}

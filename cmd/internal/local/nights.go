@@ -23,7 +23,7 @@ import (
 // Sequence is the number of the lake's last run: what was read before it may
 // be kept as long as it is the same.
 func (j *Job) Sequence() (int64, error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return 0, err
 	}
@@ -37,7 +37,7 @@ func (j *Job) Sequence() (int64, error) {
 // Nights sums the lake's labels up by date, and the devices by the nights on
 // which they were sick, those first that were so most often.
 func (j *Job) Nights() ([]reports.Night, []reports.Recurrence, error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -145,7 +145,7 @@ func (j *Job) Night(date string, inv reduce.Inventory, catalogue cluster.Catalog
 
 // labelled reads the windows of a span and labels them by the lake's model.
 func (j *Job) labelled(fromNS, toNS int64, host string, inv reduce.Inventory, rules *cluster.Rules) (*Diagnosed, error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (j *Job) eventsOf(w *features.Window, most int) ([]reports.SlowLine, int, e
 	if w.Kind == ingest.KindSample {
 		return nil, 0, nil
 	}
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -242,7 +242,7 @@ func (j *Job) eventsOf(w *features.Window, most int) ([]reports.SlowLine, int, e
 
 // DeviceSick gives the sick windows of a device over all nights.
 func (j *Job) DeviceSick(k features.Key) ([]cluster.Diagnosis, error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ const (
 // hosts by their folders, row groups by their bounds.
 func (j *Job) Postmortem(ctx context.Context, inc Incident, inv reduce.Inventory, catalogue cluster.Catalogue, rules *cluster.Rules) (_ *reports.Postmortem, err error) {
 	defer Rescue(&err)
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (j *Job) noIncident(manifests []lake.Manifest, inc Incident) error {
 
 // DataSpan is the first and the last moment of what the lake holds.
 func (j *Job) DataSpan() (first, last int64, err error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return 0, 0, err
 	}

@@ -14,7 +14,7 @@ const profileDevices = 256
 // profiles reads the profiles of the devices that are wanted, over the days
 // that the job speaks of. A lake of an earlier version has none.
 func (j *Job) profiles(wanted func(features.Key) bool) (map[features.Key]*features.Profile, error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}

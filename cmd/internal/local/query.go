@@ -15,7 +15,7 @@ var Tables = []string{lake.Events, lake.Samples, lake.Evidence, lake.Ticks, lake
 // Views is SQL (DuckDB's) that makes each table of the lake a view of its
 // name, of the parts that count; tables without parts are named in empty.
 func (j *Job) Views() (sql string, empty []string, err error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return "", nil, err
 	}

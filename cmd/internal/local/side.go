@@ -158,7 +158,7 @@ type labelKey struct {
 
 // labels reads what was last said of the lake's windows.
 func (j *Job) labels() (map[labelKey]compare.Label, error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}

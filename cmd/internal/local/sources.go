@@ -95,7 +95,7 @@ func (t *deviceTask) sources(o features.Options, recs []recording, plain []featu
 // deviceSources reads what Features told of the devices with several
 // recordings, of the cells that the job speaks of.
 func (j *Job) deviceSources() ([]reports.DeviceSources, error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}

@@ -228,7 +228,7 @@ func (j *Job) RunSide(name string) (compare.Side, error) {
 // fioJobs reads the facts of fio's summaries: a job ends where its first fact
 // is told again.
 func (j *Job) fioJobs(run *TestMatrixRun) ([]fioJob, error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (j *Job) Twins(p *reduce.Point) ([]cluster.Twin, error) {
 // a window's point is made of, so that they alone are read, a batch at a time,
 // whatever the number of nights.
 func (j *Job) twinsOf(selves []*reduce.Point, most int64) ([][]cluster.Twin, error) {
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}

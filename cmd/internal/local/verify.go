@@ -38,7 +38,7 @@ func (j *Job) Verify(ctx context.Context) (*Verified, error) {
 	if _, err := os.Stat(j.Lake); err != nil {
 		return nil, err
 	}
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (j *Job) Repair(ctx context.Context, sources []string, stdin io.Reader) (*I
 	if err != nil {
 		return nil, nil, err
 	}
-	manifests, err := lake.Manifests(j.Lake)
+	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, nil, err
 	}

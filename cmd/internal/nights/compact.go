@@ -65,7 +65,7 @@ func (n *Job) compact(ctx context.Context, r *Result) (err error) {
 		return err
 	}
 	defer lock.Close()
-	manifests, err := lake.Manifests(n.Local.Lake)
+	manifests, err := n.Local.Manifests()
 	if err != nil {
 		return err
 	}

@@ -142,7 +142,7 @@ func (n *Job) prune(_ context.Context, r *Result) error {
 		return err
 	}
 	defer lock.Close()
-	manifests, err := lake.Manifests(n.Local.Lake)
+	manifests, err := n.Local.Manifests()
 	if err != nil {
 		return err
 	}
