@@ -75,7 +75,7 @@ func (a *account) reset() {
 		latency[i].reset()
 	}
 	sizes.reset()
-	if a.ops[ingest.OpRead] > 0 {
+	if a.sizedReads > 0 {
 		clear(a.regions[:])
 	}
 	a.window = 0

@@ -51,6 +51,8 @@ type Fold struct {
 	table rereads
 	recent
 
+	lean bool // only vectors are wanted
+
 	span   bool  // the first arrival has been swept
 	window int64 // number of the window that the ticks in rows belong to
 	rows   []Tick
@@ -130,24 +132,37 @@ func (f *Fold) announce(startNS int64) {
 // input, position). It panics if it completes before the one before it.
 // Comm and Cgroup must be numbered by one table over all events of the fold.
 func (f *Fold) Add(e *ingest.Event) {
+	if f.lean {
+		f.AddAll([]ingest.Event{*e})
+		return
+	}
 	if e.TimeNS >= f.atEnd || !f.begun {
 		f.turn(e.TimeNS)
 	} else if e.TimeNS < f.last {
 		panic("features: events out of order of completion")
 	}
 	f.last = e.TimeNS
-	latency := max(e.LatencyNS, 0)
 	if e.LatencyNS >= 0 && f.kind == ingest.KindNone {
 		f.kind = e.Kind
 	}
 	s := &f.ring[f.at&int64(len(f.ring)-1)]
+	s.add(e)
+	f.queue(s, e)
+	f.current.add(e, f)
+	if f.line.to != nil && e.TimeNS >= f.line.toFrom && e.TimeNS < f.line.toUntil {
+		f.line.to.AddEvent(e)
+	}
+}
+
+// queue puts an event's end into the current slot, and its start into that of its tick.
+func (f *Fold) queue(s *slot, e *ingest.Event) {
+	latency := max(e.LatencyNS, 0)
 	end := (e.TimeNS - f.atStart) << 1
 	if latency == 0 {
 		end |= 1
 	}
 	s.ends = append(s.ends, end)
 	f.inRing++
-	s.add(e)
 	if start := e.TimeNS - latency; latency > f.lookAhead {
 		// Its arrival was announced.
 	} else if start >= f.atStart {
@@ -157,10 +172,6 @@ func (f *Fold) Add(e *ingest.Event) {
 		number := floorDiv(start, f.o.TickNS)
 		f.ring[number&int64(len(f.ring)-1)].arrive(start - number*f.o.TickNS)
 		f.inRing++
-	}
-	f.current.add(e, f)
-	if f.line.to != nil && e.TimeNS >= f.line.toFrom && e.TimeNS < f.line.toUntil {
-		f.line.to.AddEvent(e)
 	}
 }
 
@@ -295,7 +306,7 @@ func (f *Fold) closeTick(number, length int64) {
 	} else if f.line.depth > 0 {
 		f.line.run(row, nil, nil, length)
 	}
-	if !row.Quiet() {
+	if !f.lean && !row.Quiet() {
 		f.emitTick(row)
 	}
 	if border := (f.window + 1) * f.o.WindowNS; start+f.o.TickNS >= border {

@@ -112,25 +112,24 @@ func (t *rereads) read(at, offset, size int64, window uint32, meta bool, s *rere
 	count := last - first + 1
 	s.reads++
 	last = min(last, first+maxReadBlocks-1)
-	w := waitingBlocks{at: at, weight: uint32(weightUnit / count), meta: meta}
+	weight := uint32(weightUnit / count)
 	begin, end := first/octetBlocks, last/octetBlocks
 	from := uint8(math.MaxUint8) << (first % octetBlocks)
 	for o := begin; o < end; o++ {
-		w.octet = octetOf(o, from)
+		t.await(octetOf(o, from), at, weight, meta, window, s)
 		from = math.MaxUint8
-		t.await(&w, window, s)
 	}
-	w.octet = octetOf(end, from&(math.MaxUint8>>(octetBlocks-1-last%octetBlocks)))
-	t.await(&w, window, s)
+	t.await(octetOf(end, from&(math.MaxUint8>>(octetBlocks-1-last%octetBlocks))), at, weight, meta, window, s)
 }
 
-func (t *rereads) await(w *waitingBlocks, window uint32, s *rereadSums) {
+func (t *rereads) await(x octet, at int64, weight uint32, meta bool, window uint32, s *rereadSums) {
 	if t.shift > 0 {
-		if w.octet = t.sampled(w.octet); w.mask() == 0 {
+		if x = t.sampled(x); x.mask() == 0 {
 			return
 		}
 	}
-	t.waiting[t.wait&(waitingReads-1)] = *w
+	w := &t.waiting[t.wait&(waitingReads-1)]
+	w.octet, w.at, w.weight, w.meta = x, at, weight, meta
 	if t.wait++; t.wait == waitingReads {
 		t.settle(window, s)
 	}
@@ -205,7 +204,7 @@ func (t *rereads) look(x octet, r *waitingBlocks, window uint32, s *rereadSums) 
 		part := *run
 		run.octet, part.octet = run.only(run.mask()&^common), run.only(common)
 		t.again(&part, r, window, s)
-		t.add(part, t.free(part.octet))
+		t.add(part.octet, part.at, part.window, part.x, part.y, t.free(part.octet))
 		i = t.home(x) - 1 // the places may be others now
 	}
 }
@@ -216,7 +215,7 @@ func (t *rereads) fresh(x octet, place int, r *waitingBlocks, window uint32) {
 		t.oldest = r.at
 	}
 	t.n += x.blocks()
-	t.add(blockRun{octet: x, at: r.at, window: window, x: 1}, place)
+	t.add(x, r.at, window, 1, 0, place)
 }
 
 // count adds blocks that the window reads for the first time, none of them again.

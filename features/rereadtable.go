@@ -3,6 +3,7 @@ package features
 import (
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // Blocks that lie side by side are mostly read together. An octet is some of
@@ -73,10 +74,18 @@ func (t *blockTable) holds(one octet) bool {
 	return false
 }
 
-// add takes a run of blocks that stand in no other, and the free place for it.
-func (t *blockTable) add(run blockRun, place int) {
-	t.runs = append(t.runs, run)
-	t.places[place] = uint32(len(t.runs))
+// add makes a run of blocks that stand in no other, and puts it into the free
+// place for it. Its fields come one by one: a struct that is written in pieces and
+// copied whole waits for its own stores.
+func (t *blockTable) add(x octet, at int64, window uint32, reads, again uint16, place int) {
+	n := len(t.runs)
+	if n == cap(t.runs) {
+		t.runs = slices.Grow(t.runs, max(n, firstPlaces/2))
+	}
+	t.runs = t.runs[:n+1]
+	run := &t.runs[n]
+	run.octet, run.at, run.window, run.x, run.y = x, at, window, reads, again
+	t.places[place] = uint32(n + 1)
 	if 2*len(t.runs) > len(t.places) {
 		t.arrange()
 	}

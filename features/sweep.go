@@ -27,6 +27,7 @@ type sweep struct {
 	to    *Profile // nil, or what sees the pauses that end between two times
 
 	toFrom, toUntil int64
+	lean            bool // what vectors don't need is left out
 
 	completed  bool  // a completion of this window has been seen
 	arrived    bool  // an arrival of this window has been seen
@@ -95,7 +96,9 @@ func (s *sweep) run(t *Tick, starts, ends []int64, length int64) {
 		i, j     int
 	)
 	t.Arrivals += int64(len(starts))
-	s.arrive(t.StartNS, starts)
+	if !s.lean {
+		s.arrive(t.StartNS, starts)
+	}
 	for i < len(starts) || j < len(ends) {
 		if j < len(ends) && (i == len(starts) || ends[j] <= starts[i]<<1) {
 			now := ends[j] >> 1

@@ -37,6 +37,7 @@ type calculator struct {
 	latency  []float64 // mean of each tick, where it has one
 	auto     autocorrelator
 	history  []float64 // arrivals of the last windows, periodBins each
+	lean     bool      // the contexts are not wanted
 }
 
 func newCalculator(o *Options) calculator { return calculator{o: o} }
@@ -93,7 +94,9 @@ func (c *calculator) window(w *Window, rows []Tick, a *account, line *sweep) {
 		w.Idle = true
 		w.Context = missingContext()
 		w.Missing = 1<<N - 1
-		c.remember(nil, full)
+		if !c.lean {
+			c.remember(nil, full)
+		}
 		return
 	}
 	if a == nil {
@@ -108,12 +111,18 @@ func (c *calculator) window(w *Window, rows []Tick, a *account, line *sweep) {
 		w.Coverage *= w.Known
 	}
 	c.series(rows)
-	c.remember(c.arrivals, full)
+	if !c.lean {
+		c.remember(c.arrivals, full)
+	}
 	p := c.part(rows, a, line)
 	// Without a single latency nothing is known of what is in flight.
 	timed := a.timed > 0 || a.requests == 0
 	w.Vector, w.Missing = c.vector(&p, timed)
-	w.Context = c.facts(&p, timed)
+	if c.lean {
+		w.Context = missingContext()
+	} else {
+		w.Context = c.facts(&p, timed)
+	}
 	enough := a.requests >= int64(c.o.MinRequests)
 	stalled := timed && line.gap >= c.o.MinStallNS
 	w.Idle = len(rows) < c.o.MinTicks || !enough && !stalled
@@ -125,9 +134,13 @@ func (c *calculator) part(rows []Tick, a *account, line *sweep) part {
 	p.busy = float64(line.busyNS) / float64(covered)
 	// A window that is busy for less than a hundredth of a tick has no depth to speak of.
 	p.meanDepth = float64(line.inFlightNS) / math.Max(float64(line.busyNS), float64(c.o.TickNS)/100)
-	c.reads.fill(&a.latency[latencyReads])
-	c.writes.fill(&a.latency[latencyWrites])
-	c.all.fill(&a.latency[latencyReads], &a.latency[latencyWrites], &a.latency[latencyOthers])
+	if c.lean {
+		c.all.fill(&a.latency[latencyReads]) // that of all, here
+	} else {
+		c.reads.fill(&a.latency[latencyReads])
+		c.writes.fill(&a.latency[latencyWrites])
+		c.all.fill(&a.latency[latencyReads], &a.latency[latencyWrites], &a.latency[latencyOthers])
+	}
 	c.gaps.fill(&line.gaps)
 	if a.timed > 0 {
 		n := float64(a.timed)

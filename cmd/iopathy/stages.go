@@ -79,10 +79,14 @@ func total(m map[string]int64) int64 {
 }
 
 func (a *app) featuresCmd() *cobra.Command {
+	vectors := ""
 	cmd := &cobra.Command{
 		Use: "features --lake DIR | PART... --shard i/N", Short: "Describe each device and window by 12 features", GroupID: "stage",
-		Example: "  iopathy features --lake lake/ --window 10s --tick 100ms\n  iopathy features part-0 part-1 --shard 0/2",
+		Example: "  iopathy features --lake lake/ --window 10s --tick 100ms\n  iopathy features --lake lake/ --vectors vectors.csv\n  iopathy features part-0 part-1 --shard 0/2",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if vectors != "" {
+				return a.vectors(cmd.Context(), args, vectors)
+			}
 			if a.shard != "" {
 				return a.foldShard(cmd.Context(), args)
 			}
@@ -108,6 +112,7 @@ func (a *app) featuresCmd() *cobra.Command {
 		},
 	}
 	a.shardFlag(cmd, "make the share of process i of N of what the shards have read (PART...)")
+	cmd.Flags().StringVar(&vectors, "vectors", "", "write the 12 features of each window as CSV to this file (- is standard output), and nothing else: the lake stays as it is")
 	return cmd
 }
 

@@ -24,8 +24,16 @@ type Index struct {
 	shared []*sharedGroup // the latest last
 	bytes  int
 
-	spare sync.Pool // memory of the columns of streams that are closed
+	spare *Memory
 }
+
+// Memory is that of the columns of streams that are closed, for others. The
+// indexes of several hosts may share one, at the same time too. The zero value is
+// ready to use.
+type Memory struct{ pool sync.Pool }
+
+// Use makes the streams that come after use a memory.
+func (x *Index) Use(m *Memory) { x.spare = m }
 
 // The memory that an Index takes for shared row groups: of each part the one
 // in hand and the next, within bounds.
@@ -61,7 +69,7 @@ type span struct {
 // that devices share the columns device and time_ns. Stream.Pick is given the
 // bounds of the columns that are named.
 func NewIndex(parts []string, bounds ...string) (*Index, error) {
-	x := &Index{parts: make([]indexed, len(parts)), from: math.MinInt64, to: math.MaxInt64}
+	x := &Index{parts: make([]indexed, len(parts)), spare: new(Memory), from: math.MinInt64, to: math.MaxInt64}
 	kept := 0
 	for i, path := range parts {
 		r, err := Open(path, []string{"device", "time_ns"})
@@ -301,7 +309,7 @@ func (s *Stream) Pick(keep func(Group) bool) {
 func (s *Stream) open() (err error) {
 	if s.r == nil {
 		if s.r, err = open(s.Path, s.want, s.index.parts[s.part].footer); err == nil {
-			s.r.borrow(&s.index.spare)
+			s.r.borrow(&s.index.spare.pool)
 		}
 	}
 	return err

@@ -45,7 +45,24 @@ type deviceTask struct {
 
 	histograms []features.LatencyHistogram // of a device of which there is nothing better
 
-	slice *timeSlice // nil: all of the day
+	slice   *timeSlice // nil: all of the day
+	vectors bool       // nothing else is wanted
+}
+
+// columns are those of events that the folds read.
+func (t *deviceTask) columns() []string {
+	if t.vectors {
+		return vectorColumns
+	}
+	return eventColumns
+}
+
+// span is the time whose windows and ticks are the task's.
+func (t *deviceTask) span() (fromNS, toNS int64) {
+	if t.slice != nil {
+		return t.slice.fromNS, t.slice.toNS
+	}
+	return t.feed.dayNS, t.feed.dayNS + dayNS
 }
 
 // deviceResult is what a device's folds gave.
@@ -75,10 +92,7 @@ func (t *deviceTask) fold(o features.Options, res *deviceResult, addTick func(*f
 		p.Reset()
 		profiles.Put(p)
 	}()
-	from, to := t.feed.dayNS, t.feed.dayNS+dayNS
-	if t.slice != nil {
-		from, to = t.slice.fromNS, t.slice.toNS
-	}
+	from, to := t.span()
 	f := folding{o: o, closed: closed, profile: p, fromNS: from, toNS: to}
 	f.addTick = func(x *features.Tick) {
 		if x.StartNS >= from && x.StartNS < to {
@@ -91,8 +105,13 @@ func (t *deviceTask) fold(o features.Options, res *deviceResult, addTick func(*f
 			res.windows = append(res.windows, *w)
 		}
 	}
+	return t.foldInto(&f, res)
+}
+
+// foldInto folds the rows, whatever they are.
+func (t *deviceTask) foldInto(f *folding, res *deviceResult) error {
 	if t.histograms != nil {
-		foldHistograms(t.key, &f, t.histograms)
+		foldHistograms(t.key, f, t.histograms)
 		return nil
 	}
 	var v survey
@@ -106,9 +125,9 @@ func (t *deviceTask) fold(o features.Options, res *deviceResult, addTick func(*f
 		}
 	}
 	if t.simple(&v) {
-		return t.foldEvents(&f, &v, nil, nil, features.Segment{Kind: prefer(v.all()), Extent: features.Extent{FromNS: math.MinInt64, ToNS: math.MaxInt64}}, t.open)
+		return t.foldEvents(f, &v, nil, nil, features.Segment{Kind: prefer(v.all()), Extent: features.Extent{FromNS: math.MinInt64, ToNS: math.MaxInt64}}, t.open)
 	}
-	return t.foldChosen(&f, &v, res)
+	return t.foldChosen(f, &v, res)
 }
 
 // folding is what the folds of one device share.
@@ -117,7 +136,7 @@ type folding struct {
 	closed    *sync.Pool
 	addTick   func(*features.Tick)
 	addWindow func(*features.Window)
-	profile   *features.Profile // of what completes in
+	profile   *features.Profile // of what completes in; nil: none, and vectors alone are wanted
 	fromNS    int64             // this span
 	toNS      int64
 }
@@ -129,7 +148,9 @@ func (t *deviceTask) foldEvents(f *folding, v *survey, plan *features.Plan, of m
 		return nil
 	}
 	var names ingest.Names
-	f.profile.UseNames(&names)
+	if f.profile != nil {
+		f.profile.UseNames(&names)
+	}
 	counts, since, until := t.counts, int64(math.MinInt64), int64(math.MaxInt64)
 	if t.slice != nil {
 		if t.slice.number > 0 {
@@ -145,7 +166,11 @@ func (t *deviceTask) foldEvents(f *folding, v *survey, plan *features.Plan, of m
 	}
 	start := func() *features.Fold {
 		fold := features.NewFold(t.key, f.o, v.ahead, f.addTick, f.addWindow)
-		fold.Observe(f.profile, f.fromNS, f.toNS)
+		if f.profile != nil {
+			fold.Observe(f.profile, f.fromNS, f.toNS)
+		} else {
+			fold.VectorsOnly()
+		}
 		if old, ok := f.closed.Get().(*features.Fold); ok {
 			fold.Take(old)
 		}
@@ -170,7 +195,7 @@ func (t *deviceTask) foldEvents(f *folding, v *survey, plan *features.Plan, of m
 	last = 0
 	var streams []source
 	var spare [][]ingest.Event
-	for _, s := range t.events.Streams(t.key.Device, eventColumns) {
+	for _, s := range t.events.Streams(t.key.Device, t.columns()) {
 		s.Pick(t.reaches)
 		if since > math.MinInt64 {
 			s.Pick(func(g lake.Group) bool { last, ok := g.Max["time_ns"].(int64); return !ok || last >= since })
@@ -185,21 +210,28 @@ func (t *deviceTask) foldEvents(f *folding, v *survey, plan *features.Plan, of m
 		streams = append(streams, e)
 	}
 	all := slices.Clone(streams)
-	err := merge(streams, func(e *ingest.Event) error {
-		if e.LatencyNS >= 0 && !fits(e.Kind, seg.Kind) {
-			// It keeps its place, its size and its op; its latency is not mixed in.
-			e.LatencyNS, e.QueueNS, e.GetNS, e.InsertNS = ingest.Missing, ingest.Missing, ingest.Missing, ingest.Missing
+	err := merge(streams, func(events []ingest.Event) error {
+		from := 0 // those before it are in the fold
+		for i := range events {
+			e := &events[i]
+			if e.LatencyNS >= 0 && !fits(e.Kind, seg.Kind) {
+				// It keeps its place, its size and its op; its latency is not mixed in.
+				e.LatencyNS, e.QueueNS, e.GetNS, e.InsertNS = ingest.Missing, ingest.Missing, ingest.Missing, ingest.Missing
+			}
+			if last != 0 && e.StartNS()-last > breakNS {
+				fold.AddAll(events[from:i])
+				from = i
+				fold.Close(0)
+				f.closed.Put(fold)
+				fold = start()
+			}
+			last = e.TimeNS
+			if e.TimeNS >= until {
+				fold.AddAll(events[from : i+1])
+				return errEnough
+			}
 		}
-		if last != 0 && e.StartNS()-last > breakNS {
-			fold.Close(0)
-			f.closed.Put(fold)
-			fold = start()
-		}
-		last = e.TimeNS
-		fold.Add(e)
-		if e.TimeNS >= until {
-			return errEnough
-		}
+		fold.AddAll(events[from:])
 		return nil
 	})
 	if errors.Is(err, errEnough) {

@@ -185,6 +185,9 @@ type hostTask struct {
 	latencies       latencies
 	sliceRows       int64 // events that a slice of a device holds at least
 
+	vectors bool         // nothing else is wanted of its devices
+	memory  *lake.Memory // of the columns that are read
+
 	own    func(unit int) bool // which of the tasks are folded here; nil: all
 	listed []*deviceTask       // once they are known
 	told   map[string]*reports.DeviceSources
@@ -206,6 +209,7 @@ func (j *Job) hosts(manifests []lake.Manifest, s *stock, feeds []*feed) ([]*host
 	all := make([]*hostTask, len(feeds))
 	byHost := map[string][]*hostTask{}
 	inPlay := map[string]bool{}
+	memory := new(lake.Memory)
 	for i, f := range feeds {
 		events, err := j.files(f.events)
 		if err != nil {
@@ -215,7 +219,7 @@ func (j *Job) hosts(manifests []lake.Manifest, s *stock, feeds []*feed) ([]*host
 		if err != nil {
 			return nil, err
 		}
-		all[i] = &hostTask{host: f.host, feed: f, events: events, samples: samples, open: map[string][]openIO{}, inputs: facts, stack: stack{}, sliceRows: cmp.Or(j.sliceRows, sliceRows)}
+		all[i] = &hostTask{host: f.host, feed: f, events: events, samples: samples, open: map[string][]openIO{}, inputs: facts, stack: stack{}, sliceRows: cmp.Or(j.sliceRows, sliceRows), memory: memory}
 		byHost[f.host] = append(byHost[f.host], all[i])
 		maps.Copy(inPlay, f.inputs)
 	}
@@ -248,7 +252,7 @@ func (h *hostTask) tasks(o features.Options) ([]*deviceTask, map[string]*reports
 	tasks := map[string]*deviceTask{}
 	task := func(device string) *deviceTask {
 		if tasks[device] == nil {
-			tasks[device] = &deviceTask{key: features.Key{Host: h.host, Device: device}, feed: h.feed, inputs: h.inputs}
+			tasks[device] = &deviceTask{key: features.Key{Host: h.host, Device: device}, feed: h.feed, inputs: h.inputs, vectors: h.vectors}
 		}
 		return tasks[device]
 	}
@@ -257,6 +261,7 @@ func (h *hostTask) tasks(o features.Options) ([]*deviceTask, map[string]*reports
 		if err != nil {
 			return nil, nil, err
 		}
+		index.Use(h.memory)
 		index.Between(h.feed.fromNS, h.feed.toNS)
 		for _, d := range index.Devices() {
 			task(d).events = index

@@ -146,6 +146,7 @@ func describe(t *testing.T, workers int, logs map[string]string) described {
 	if d.windows, d.ticks, err = listed(j.Features(context.Background(), in.IDs)); err != nil {
 		t.Fatal(err)
 	}
+	checkVectors(t, j, d.windows)
 	return d
 }
 

@@ -39,11 +39,11 @@ type source interface {
 	minTime() int64
 }
 
-// merge calls fn with the events of all sources in the total order. A source
+// merge calls fn with the events of all sources, some at a time, in the total order. A source
 // is opened (its first next is called) only when the events before its least
 // time are out, so that sources that follow one another in time are open one
 // at a time. sources must be sorted by minTime.
-func merge(sources []source, fn func(*ingest.Event) error) error {
+func merge(sources []source, fn func([]ingest.Event) error) error {
 	var open queue
 	for {
 		for len(sources) > 0 && (len(open) == 0 || sources[0].minTime() <= open[0].head().TimeNS) {
@@ -68,10 +68,11 @@ func merge(sources []source, fn func(*ingest.Event) error) error {
 			err := error(nil)
 			for err == nil && s.head().TimeNS < until {
 				ready, n := s.ready(), 0
-				for ; n < len(ready) && ready[n].TimeNS < until; n++ {
-					if err := fn(&ready[n]); err != nil {
-						return err
-					}
+				for n < len(ready) && ready[n].TimeNS < until {
+					n++
+				}
+				if err := fn(ready[:n]); err != nil {
+					return err
 				}
 				err = s.skip(n)
 			}
@@ -86,7 +87,7 @@ func merge(sources []source, fn func(*ingest.Event) error) error {
 				return err
 			}
 		}
-		if err := fn(s.head()); err != nil {
+		if err := fn(s.ready()[:1]); err != nil {
 			return err
 		}
 		err := s.next()

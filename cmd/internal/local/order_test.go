@@ -79,7 +79,7 @@ func TestMergeIsSort(t *testing.T) {
 		}
 		slices.SortStableFunc(sources, func(a, b source) int { return int(a.minTime() - b.minTime()) })
 		var got, want []ingest.Event
-		if err := merge(sources, func(e *ingest.Event) error { got = append(got, *e); return nil }); err != nil {
+		if err := merge(sources, func(e []ingest.Event) error { got = append(got, e...); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		slices.SortFunc(all, order)
@@ -91,7 +91,7 @@ func TestMergeIsSort(t *testing.T) {
 		}
 	}
 	stop := errors.New("stop")
-	if err := merge([]source{&slice{rows: make([]row, 3)}}, func(*ingest.Event) error { return stop }); !errors.Is(err, stop) {
+	if err := merge([]source{&slice{rows: make([]row, 3)}}, func([]ingest.Event) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("got %v", err)
 	}
 }

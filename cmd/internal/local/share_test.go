@@ -110,6 +110,11 @@ func runTo(t *testing.T, out string, logs []string, change func(*Job), read func
 	if windows.Len() == 0 || ticks == 0 {
 		t.Fatalf("%d windows, %d ticks", windows.Len(), ticks)
 	}
+	all, _, err := listed(windows, ticks, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkVectors(t, j, all)
 }
 
 // allFiles are the sums of all files below a directory but locks.

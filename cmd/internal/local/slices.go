@@ -98,7 +98,7 @@ func (t *deviceTask) firstKind(v *survey) (ingest.LatencyKind, error) {
 func (t *deviceTask) eachEvent(fromNS int64, fn func(*ingest.Event) error) error {
 	var names ingest.Names
 	var streams []source
-	for _, s := range t.events.Streams(t.key.Device, eventColumns) {
+	for _, s := range t.events.Streams(t.key.Device, t.columns()) {
 		s.Pick(t.reaches)
 		if fromNS > math.MinInt64 {
 			s.Pick(func(g lake.Group) bool { last, ok := g.Max["time_ns"].(int64); return !ok || last >= fromNS })
@@ -108,7 +108,14 @@ func (t *deviceTask) eachEvent(fromNS int64, fn func(*ingest.Event) error) error
 		}})
 	}
 	all := slices.Clone(streams)
-	err := merge(streams, fn)
+	err := merge(streams, func(events []ingest.Event) error {
+		for i := range events {
+			if err := fn(&events[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	return errors.Join(err, closeStreams(all))
 }
 

@@ -61,7 +61,7 @@ func (t *deviceTask) survey() (v survey, err error) {
 			return v, err
 		}
 	}
-	for _, s := range t.events.Streams(t.key.Device, eventColumns) {
+	for _, s := range t.events.Streams(t.key.Device, t.columns()) {
 		v.of(s)
 		s.Pick(shared)
 		if err := v.read(s, t.counts); err != nil {

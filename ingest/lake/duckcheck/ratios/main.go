@@ -2,12 +2,10 @@
 // the same file, in turn, and prints medians. From the root of the repository:
 //
 //	go build -o /tmp/iopathy ./cmd/iopathy
-//	go test -c -o /tmp/twelve ./cmd/internal/local
-//	cd ingest/lake/duckcheck && go run ./ratios -iopathy /tmp/iopathy -twelve /tmp/twelve
+//	cd ingest/lake/duckcheck && go run ./ratios -iopathy /tmp/iopathy
 //
 // The verb features also writes ticks and profiles and keeps some 80 facts of
-// each window; the tests of cmd/internal/local can make the 12 features alone, as
-// the SQL does.
+// each window; with --vectors it makes the 12 features alone, as the SQL does.
 //
 // It makes a trace (trace.go) of -bytes in -dir, which should lie in memory
 // (tmpfs), and measures each program as a process of its own: CPU seconds
@@ -48,12 +46,12 @@ func main() {
 		return
 	}
 	program := flag.String("iopathy", "iopathy", "the program")
-	twelve := flag.String("twelve", "", "the tests of cmd/internal/local, that make the 12 features alone")
 	dir := flag.String("dir", "/dev/shm/ratios", "directory of the trace and of what is made of it; removed at the end")
 	size := flag.Int64("bytes", traceBytes, "size of the trace")
 	runs := flag.Int("runs", 5, "runs of each")
+	only := flag.String("only", "", "the works whose name holds this; empty: all")
 	flag.Parse()
-	if err := compare(*program, *twelve, *dir, *size, *runs); err != nil {
+	if err := compare(*program, *dir, *size, *runs, *only); err != nil {
 		fail(err)
 	}
 }
@@ -63,7 +61,7 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-func compare(program, twelve, dir string, size int64, runs int) error {
+func compare(program, dir string, size int64, runs int, only string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -105,9 +103,7 @@ func compare(program, twelve, dir string, size int64, runs int) error {
 	}
 	alone := func(window, tick string) func(string) *exec.Cmd {
 		return func(out string) *exec.Cmd {
-			cmd := exec.Command(twelve, "-test.run", "^TestTwelve$")
-			cmd.Env = append(os.Environ(), "IOPATHY_TWELVE_LAKE="+lake, "IOPATHY_TWELVE_OUT="+filepath.Join(out, "twelve.txt"), "IOPATHY_TWELVE_WINDOW="+window, "IOPATHY_TWELVE_TICK="+tick)
-			return cmd
+			return exec.Command(program, "features", "--lake", lake, "--vectors", filepath.Join(out, "vectors.csv"), "--quiet", "--workers", "1", "--window", window, "--tick", tick)
 		}
 	}
 	duck := func(args ...string) func(string) *exec.Cmd {
@@ -126,13 +122,13 @@ func compare(program, twelve, dir string, size int64, runs int) error {
 		{"the same, 2 threads", ingest("2"), duck("copy", trace, "2"), true, ""},
 		{"Parquet to windows of 60 s, ticks of 1 s", feature("60s", "1s"), minute, false, lake},
 		{"Parquet to windows of 10 s, ticks of 0.1 s", feature("10s", "100ms"), seconds, false, lake},
-	}
-	if twelve != "" {
-		all = append(all,
-			contest{"Parquet to the 12 features alone, 60 s, 1 s", alone("60s", "1s"), minute, false, ""},
-			contest{"Parquet to the 12 features alone, 10 s, 0.1 s", alone("10s", "100ms"), seconds, false, ""})
+		{"Parquet to the 12 features alone, 60 s, 1 s", alone("60s", "1s"), minute, false, ""},
+		{"Parquet to the 12 features alone, 10 s, 0.1 s", alone("10s", "100ms"), seconds, false, ""},
 	}
 	for _, c := range all {
+		if !strings.Contains(c.name, only) {
+			continue
+		}
 		if err := c.hold(filepath.Join(dir, "out"), runs); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
