@@ -124,6 +124,9 @@ func (n *Job) judge(ctx context.Context, date string) (*Night, error) {
 		return nil, err
 	}
 	defer d.Close()
+	if d.Result.Model != cluster.Fitted {
+		why = "" // it was tried: there is too little to fit on, which the next line says
+	}
 	if why != "" {
 		n.Say("%s: fitted anew: %s", date, why)
 	}
