@@ -52,29 +52,29 @@ func readRecording(t *testing.T) recording {
 	if _, err := os.Stat(corpusDir); err != nil {
 		t.Skip("the labelled recordings are not here")
 	}
-	recorded.Do(func() { recorded.recording = foldRecording(t) })
+	recorded.Do(func() { recorded.recording = foldRecording(t, corpusDir) })
 	if len(recorded.windows) == 0 {
 		t.Fatal("the labelled recordings could not be read")
 	}
 	return recorded.recording
 }
 
-func foldRecording(t *testing.T) recording {
+func foldRecording(t *testing.T, dir string) recording {
 	t.Helper()
-	labels, err := os.Open(filepath.Join(corpusDir, "labels.csv"))
+	labels, err := os.Open(filepath.Join(dir, "labels.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer labels.Close()
 	r := recording{inv: reduce.Inventory{}}
 	for _, row := range rowsOf(t, labels) {
-		ws := foldRun(t, filepath.Join(corpusDir, "runs", row["run"]+".csv.gz"), nil)
+		ws := foldRun(t, filepath.Join(dir, "runs", row["run"]+".csv.gz"), nil)
 		for i := range ws {
 			r.truth = append(r.truth, truthOf(t, row, &ws[i]))
 		}
 		r.windows = append(r.windows, ws...)
 	}
-	inventory, err := os.Open(filepath.Join(corpusDir, "inventory.csv"))
+	inventory, err := os.Open(filepath.Join(dir, "inventory.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,6 +120,20 @@ func overNormal(p *reduce.Point, ms float64) float64 {
 	return math.Log10(ms*1e6) - p.Normal.Expected
 }
 
+// overOwn is the same of requests of a size: what is larger than the window's mean
+// request takes the longer to transfer. An unknown size is that of the mean request.
+func overOwn(p *reduce.Point, ms, size float64) float64 {
+	ns := math.Pow(10, p.Normal.Expected)
+	if more := (size - p.Window.Context[features.CtxSizeMean]) / p.Normal.Rate * 1e9; !math.IsNaN(more) {
+		ns = max(ns+more, leastOwn*ns)
+	}
+	return math.Log10(ms * 1e6 / ns)
+}
+
+// leastOwn bounds what a request that is smaller than the mean one is expected to
+// take, as a share of what that is.
+const leastOwn = 0.25
+
 var relative = []Fact{
 	{Name: "requests", Unit: "1", Doc: "requests completed in the window", of: func(p *reduce.Point) float64 { return float64(p.Window.Requests) }},
 	{Name: "expected_ms", Unit: "ms", Doc: "normal latency at one in flight for requests of this size", of: func(p *reduce.Point) float64 {
@@ -130,8 +144,13 @@ var relative = []Fact{
 	{Name: "median_over_normal", Unit: "log10", Doc: "median latency over the normal one", of: func(p *reduce.Point) float64 {
 		return overNormal(p, p.Window.Context[features.CtxLatencyP50])
 	}},
-	{Name: "p95_over_normal", Unit: "log10", Doc: "95th percentile of latency over the normal one", of: func(p *reduce.Point) float64 {
-		return overNormal(p, p.Window.Context[features.CtxLatencyP95])
+	{Name: "p95_over_normal", Unit: "log10", Doc: "95th percentile of latency over what is normal for the 95th percentile of sizes", of: func(p *reduce.Point) float64 {
+		c := &p.Window.Context
+		return overOwn(p, c[features.CtxLatencyP95], max(c[features.CtxSizeP95], c[features.CtxSizeMean]))
+	}},
+	{Name: "write_over_normal", Unit: "log10", Doc: "mean latency of writes over what is normal for their mean size", of: func(p *reduce.Point) float64 {
+		c := &p.Window.Context
+		return overOwn(p, c[features.CtxWriteLatencyMean], c[features.CtxWriteSizeMean])
 	}},
 	{Name: "flood_share", Unit: "0..1", Doc: "share of the time that the written bytes take at the group's best rate", of: reduce.FloodShare},
 	{Name: "rate_share", Unit: "0..1", Doc: "bytes per busy second over the group's best", of: func(p *reduce.Point) float64 {

@@ -94,6 +94,9 @@ func (s *site) stream(share float64) Load {
 	if l.Rate > 5*s.rate {
 		l.Rate = 5 * s.rate
 	}
+	if s.law.Rotates && l.Streams > 1 { // between two of its requests the head is elsewhere
+		l.Rate = min(l.Rate, 0.35*1e9/s.law.aloneNS(l.Sizes[0]))
+	}
 	return l
 }
 
