@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/iopathy/iopathy/ingest/lake"
 )
 
 // nightOf writes the log of a night, some minutes of a few devices of which one is sick
@@ -41,14 +43,21 @@ func nightOf(t *testing.T, dir string, night int) {
 }
 
 // TestDrillYears does night after night on one lake, all reports kept: memory stays
-// within its bound, manifests and files within what retention leaves, and the index has every
-// night. How long a night takes is told, now and then.
+// within its bound, manifests within theirs, each table has the dates that retention leaves it and
+// no others, and the index has every night. How long a night takes is told, now and then.
 func TestDrillYears(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long under the race detector, which has others of its kind")
 	}
 	nights := int(soak(t, "IOPATHY_SOAK_NIGHTS", 6))
 	t.Setenv("IOPATHY_RETENTION_REPORTS", "0")
+	keeps := map[string]int{"EVENTS": 14, "TICKS": 90, "LABELS": 400} // days, the defaults
+	if nights < keeps["EVENTS"] {
+		keeps = map[string]int{"EVENTS": 1, "TICKS": 2, "LABELS": 4}
+		for what, days := range keeps {
+			t.Setenv("IOPATHY_RETENTION_"+what, fmt.Sprintf("%dh", 24*days))
+		}
+	}
 	dir := t.TempDir()
 	logs, out := filepath.Join(dir, "logs"), filepath.Join(dir, "out")
 	files := func(below string) (n int, size int64) {
@@ -101,6 +110,19 @@ func TestDrillYears(t *testing.T) {
 	}
 	if n := strings.Count(index(), "/report.html"); n < nights {
 		t.Errorf("the index leads to %d reports of %d nights", n, nights)
+	}
+	for table, days := range map[string]int{ // the day before the first is what that begins with
+		lake.Events: keeps["EVENTS"] + 1, lake.Ticks: keeps["TICKS"], lake.Profiles: keeps["TICKS"], lake.Windows: keeps["LABELS"], lake.Labels: keeps["LABELS"], lake.Baselines: keeps["LABELS"],
+	} {
+		dates, err := filepath.Glob(filepath.Join(out, "lake", table, "date=*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		days = min(days, nights)
+		first := time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, nights-days).Format(time.DateOnly)
+		if len(dates) != days || filepath.Base(dates[0]) != "date="+first {
+			t.Errorf("%s has %d dates, the first %s: want %d from %s on", table, len(dates), filepath.Base(dates[0]), days, first)
+		}
 	}
 	in(t, exitFine, "verify", filepath.Join(out, "lake"), "--quiet")
 }

@@ -34,10 +34,22 @@ type member struct {
 var bundled = regexp.MustCompile(`/bundle-[0-9a-f]{32}\.parquet(/|$)`)
 
 // Alone is the path of a part as if it stood in no bundle: what it is known by.
-func Alone(path string) string { return bundled.ReplaceAllString(path, "$1") }
+func Alone(path string) string {
+	if !mayBundle(path) {
+		return path
+	}
+	return bundled.ReplaceAllString(path, "$1")
+}
+
+// mayBundle is false for what is in no bundle for sure: most paths, and each is asked for
+// very often.
+func mayBundle(path string) bool { return strings.Contains(path, "/bundle-") }
 
 // FileOf is the path of the file that a part lies in: its bundle's, or its own.
 func FileOf(path string) string {
+	if !mayBundle(path) {
+		return path
+	}
 	if at := bundled.FindStringIndex(path); at != nil {
 		return strings.TrimSuffix(path[:at[1]], "/")
 	}
