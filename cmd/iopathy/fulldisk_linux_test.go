@@ -23,7 +23,7 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("runs the program many times over")
 	}
 	disk, dir := t.TempDir(), t.TempDir()
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=2m"); err != nil {
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"); err != nil {
 		t.Skipf("a file system of its own: %v", err)
 	}
 	t.Cleanup(func() {
@@ -31,7 +31,7 @@ func TestFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Setenv("IOPATHY_INGEST_CHUNK_BYTES", strconv.Itoa(1<<20))
+	t.Setenv("IOPATHY_INGEST_CHUNK_BYTES", strconv.Itoa(1<<19))
 	lake, elsewhere := filepath.Join(disk, "lake"), filepath.Join(dir, "lake")
 	grows, big := filepath.Join(dir, "grows.csv"), filepath.Join(dir, "big.csv")
 	full := func(what string, args ...string) {
@@ -53,9 +53,9 @@ func TestFullDisk(t *testing.T) {
 	eventFile(t, grows, 1, 5, 1_500_000)
 	must(t, "ingest", grows, "--lake", lake, "--quiet")
 	must(t, "ingest", grows, "--lake", elsewhere, "--quiet")
-	eventFile(t, big, 2, 5, 12_000_000)
+	eventFile(t, big, 2, 5, 6_000_000)
 	full("another input", "ingest", big)
-	eventFile(t, grows, 1, 5, 14_000_000)
+	eventFile(t, grows, 1, 5, 7_000_000)
 	full("an input that has grown", "ingest", grows)
 	full("both", "ingest", grows, big)
 	size := func(bytes int64) {
@@ -78,7 +78,7 @@ func TestFullDisk(t *testing.T) {
 		}
 		must(t, "verify", lake)
 	}
-	recovers("a disk of 2 MB")
+	recovers("a disk of 1 MB")
 	points := soak(t, "IOPATHY_SOAK_FULL", 0)
 	if points == 0 {
 		return
