@@ -13,6 +13,11 @@ import (
 // that is of a stretch of a device without a few windows in a row that are well, and
 // less than 100 of each sick window, for the silhouettes.
 func (m *Model) LabelRows(points features.Rows[reduce.Point], r *Rules, o Options, put func(i int, d *Diagnosis)) Result {
+	return m.Join([]*Share{m.LabelShare(points, r, o, put)}, r)
+}
+
+// LabelShare is LabelRows of all points of some hosts.
+func (m *Model) LabelShare(points features.Rows[reduce.Point], r *Rules, o Options, put func(i int, d *Diagnosis)) *Share {
 	j := newJudge(r, m, o)
 	c := course{m: m, points: points, put: put, near: assigner{m: m}, sequence: sequence{j: j}, tally: newTally(m, j), asides: asides{w: j.w}}
 	order := sortedByKey(points)
@@ -27,11 +32,7 @@ func (m *Model) LabelRows(points features.Rows[reduce.Point], r *Rules, o Option
 		c.add(i, p)
 	}
 	c.end()
-	worstFirst(c.episodes)
-	res := Result{Model: m.Kind, Why: m.Provenance, Top: m.top, Cuts: m.cuts, Silhouette: m.silhouette, Episodes: c.episodes}
-	res.Classes = c.tally.described()
-	res.Warnings = c.tally.warnings()
-	return res
+	return c.tally.share(c.episodes)
 }
 
 // course is the windows of a device of which not all is said yet.

@@ -98,12 +98,6 @@ func (n *noted) end() {
 	}
 }
 
-// warnings are the notes of all hosts, note by note.
-func (n *noted) warnings() []string {
-	n.end()
-	return slices.Concat(n.lines...)
-}
-
 // visible keeps what can't be seen in a log's name out of a sentence.
 func visible(r rune) rune {
 	if unicode.IsPrint(r) {

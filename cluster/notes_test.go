@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,7 +43,8 @@ func TestNotes(t *testing.T) {
 		for i := range points {
 			n.add(&points[i], d[i].Verdict)
 		}
-		got := n.warnings()
+		n.end()
+		got := slices.Concat(n.lines...)
 		if want != (len(got) == 1 && strings.Contains(got[0], "host h: iowait without device activity")) || !want && len(got) > 0 {
 			t.Errorf("%s: got %q", what, got)
 		}

@@ -87,12 +87,6 @@ func (s *paces) end() {
 	s.at = nil
 }
 
-// warnings are what is said of all hosts.
-func (s *paces) warnings() []string {
-	s.end()
-	return s.lines
-}
-
 func by(of func(pace) float64) func(a, b pace) int {
 	return func(a, b pace) int { return cmp.Compare(of(a), of(b)) }
 }

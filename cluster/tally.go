@@ -2,8 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"math"
-	"slices"
 
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest"
@@ -15,136 +13,101 @@ import (
 type tally struct {
 	m       *Model
 	j       *judge
-	classes []membership
-	near    gathering // the members of all classes
-	of      []int     // class of each
-	short   shortfall
+	classes []Membership
+	last    []features.Key // device, by class
+	near    gathering      // the members of all classes
+	of      []int          // class of each
+	short   Shortfall
+	bare    features.Key // device that had no baseline last
 	paces   paces
 	notes   *noted
 }
 
-// membership is the windows of a class.
-type membership struct {
-	members, devices, own int
-	last                  features.Key // device
-	ballot
+// Membership is the windows of a class.
+type Membership struct {
+	Members, Devices, Own int // Own: whose own label is the class's
+	Votes                 []int
+	Of                    int // of the votes
 }
 
-// shortfall is what the windows lack.
-type shortfall struct {
-	artefacts, prior, brief int
-	alone                   int // devices
-	last                    features.Key
+// Shortfall counts what windows lack.
+type Shortfall struct {
+	Artefacts, Prior, Brief int
+	Alone                   int // devices
 }
 
 func newTally(m *Model, j *judge) *tally {
-	return &tally{m: m, j: j, classes: make([]membership, len(m.Classes)), notes: newNoted(j.w)}
+	n := len(m.Classes)
+	return &tally{m: m, j: j, classes: make([]Membership, n), last: make([]features.Key, n), notes: newNoted(j.w)}
 }
 
 // add takes the next window, and the cause that it votes for.
 func (t *tally) add(p *reduce.Point, s *saying, d *Diagnosis, cause int) {
 	if s.verdict == Sick && s.class >= 0 {
 		c := &t.classes[s.class]
-		if c.members == 0 || c.last != d.Key {
-			c.last = d.Key
-			c.devices++
+		if last := &t.last[s.class]; c.Members == 0 || *last != d.Key {
+			*last = d.Key
+			c.Devices++
 		}
-		c.members++
+		c.Members++
 		if d.Pathology == t.m.Classes[s.class].Pathology {
-			c.own++
-			c.ballot.add(cause)
+			c.Own++
+			votes := ballot{c.Votes, c.Of}
+			votes.add(cause)
+			c.Votes, c.Of = votes.votes, votes.of
 		}
 		t.near.d = len(p.Y)
 		t.near.rows = append(t.near.rows, p.Y...)
 		normalise(t.near.rows[len(t.near.rows)-t.near.d:])
 		t.of = append(t.of, s.class)
 	}
-	t.short.add(p, d)
+	t.lacks(p, d)
 	t.paces.add(p.Window, d.Verdict)
 	t.notes.add(p, d.Verdict)
 }
 
-// described gives the model's classes by the windows that were labelled.
-func (t *tally) described() []Class {
-	silhouettes := t.silhouettes()
-	out := make([]Class, len(t.classes))
-	for c := range out {
-		p, n := &t.m.Classes[c], &t.classes[c]
-		x := Class{ID: p.ID, Pathology: p.Pathology, Nearest: p.Nearest, Score: p.Score, Prototype: p.Direction, Members: n.members, Devices: n.devices, Silhouette: silhouettes[c]}
-		if n.members > 0 {
-			x.Purity = float64(n.own) / float64(n.members)
-		}
-		if entry := t.j.r.index(p.Pathology); entry >= 0 {
-			x.Causes = n.count(&t.j.r.entries[entry])
-		}
-		x.Deciding = deciding(p.Direction)
-		out[c] = x
-	}
-	return out
-}
-
-// silhouettes is the mean silhouette of each class over the labelled members.
-func (t *tally) silhouettes() []float64 {
-	out, n := make([]float64, len(t.classes)), make([]float64, len(t.classes))
-	for i, s := range t.near.silhouettes(t.of) {
-		if !math.IsNaN(s) {
-			out[t.of[i]] += s
-			n[t.of[i]]++
-		}
-	}
-	for c := range out {
-		if n[c] > 0 {
-			out[c] /= n[c]
-		}
-	}
-	return out
-}
-
-func (t *tally) warnings() []string {
-	return slices.Concat(t.short.warnings(), t.short.briefly(), t.paces.warnings(), t.notes.warnings())
-}
-
-func (s *shortfall) add(p *reduce.Point, d *Diagnosis) {
+func (t *tally) lacks(p *reduce.Point, d *Diagnosis) {
+	s := &t.short
 	switch {
 	case d.Verdict == Artefact:
-		s.artefacts++
+		s.Artefacts++
 	case d.Verdict != Idle && p.Normal.Source == "prior":
-		s.prior++
-	case d.Verdict == Healthy && p.Normal.Alone && (s.alone == 0 || s.last != d.Key):
-		s.last = d.Key
-		s.alone++
+		s.Prior++
+	case d.Verdict == Healthy && p.Normal.Alone && (s.Alone == 0 || t.bare != d.Key):
+		t.bare = d.Key
+		s.Alone++
 	}
 	if w := p.Window; d.Verdict == Sick && w.Kind == ingest.KindSample && w.CoveredTicks < fewSamples {
-		s.brief++
+		s.Brief++
 	}
 }
 
-func (s *shortfall) warnings() []string {
+func (s *Shortfall) warnings() []string {
 	var w []string
-	if s.artefacts > 0 {
-		w = append(w, fmt.Sprintf("%s can't be judged: most of the I/O was not seen, or its latency is unknown", Counted(s.artefacts, "window")))
+	if s.Artefacts > 0 {
+		w = append(w, fmt.Sprintf("%s can't be judged: most of the I/O was not seen, or its latency is unknown", Counted(s.Artefacts, "window")))
 	}
-	if s.prior > 0 {
+	if s.Prior > 0 {
 		were, devices := "were", "their devices"
-		if s.prior == 1 {
+		if s.Prior == 1 {
 			were, devices = "was", "its device"
 		}
-		w = append(w, fmt.Sprintf("%s %s held against a general normal: nothing is known of %s (an inventory helps)", Counted(s.prior, "window"), were, devices))
+		w = append(w, fmt.Sprintf("%s %s held against a general normal: nothing is known of %s (an inventory helps)", Counted(s.Prior, "window"), were, devices))
 	}
-	if s.alone > 0 {
-		w = append(w, fmt.Sprintf("no baseline yet for %s: there is no earlier night and no peer with windows to compare with, so that a device that is slow from beginning to end would pass for healthy; healthy windows without a baseline have a lower confidence", Counted(s.alone, "device")))
+	if s.Alone > 0 {
+		w = append(w, fmt.Sprintf("no baseline yet for %s: there is no earlier night and no peer with windows to compare with, so that a device that is slow from beginning to end would pass for healthy; healthy windows without a baseline have a lower confidence", Counted(s.Alone, "device")))
 	}
 	return w
 }
 
 // briefly says how many sick windows rest on counters of one or two intervals.
-func (s *shortfall) briefly() []string {
-	if s.brief == 0 {
+func (s *Shortfall) briefly() []string {
+	if s.Brief == 0 {
 		return nil
 	}
 	rest := "rests"
-	if s.brief != 1 {
+	if s.Brief != 1 {
 		rest = "rest"
 	}
-	return []string{fmt.Sprintf("%s %s on one or two intervals of counters: these can't tell whether it lasts, nor from since when; record more", Counted(s.brief, "sick window"), rest)}
+	return []string{fmt.Sprintf("%s %s on one or two intervals of counters: these can't tell whether it lasts, nor from since when; record more", Counted(s.Brief, "sick window"), rest)}
 }

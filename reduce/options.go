@@ -12,11 +12,12 @@ type Options struct {
 	Shrink   float64 `mapstructure:"shrink"`   // windows at which a normal weighs as much as the next coarser one
 	Clip     float64 `mapstructure:"clip"`     // largest |z|
 	Variance float64 `mapstructure:"variance"` // share of the second moment that the components keep
+	Sample   int     `mapstructure:"sample"`   // windows of one latency kind, tick and length that a fit takes at most (Sample)
 }
 
 // DefaultOptions are the options of a run that says nothing.
 func DefaultOptions() Options {
-	return Options{Quantile: 0.25, Shrink: 4, Clip: 10, Variance: 0.987}
+	return Options{Quantile: 0.25, Shrink: 4, Clip: 10, Variance: 0.987, Sample: 1 << 20}
 }
 
 // Validate names the option that can't be.
@@ -30,6 +31,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("clip: %v is not positive", o.Clip)
 	case !(o.Variance > 0 && o.Variance <= 1):
 		return fmt.Errorf("variance: %v is not a share", o.Variance)
+	case o.Sample < 1:
+		return fmt.Errorf("sample: %d is not positive", o.Sample)
 	}
 	return nil
 }

@@ -9,7 +9,12 @@
 //  3. gather makes the manifest of all pieces, and N shares of the days, devices and
 //     slices of time that the lake holds;
 //  4. fold makes the ticks, windows and profiles of a share;
-//  5. finish takes them into the lake, fits the model, labels, and writes the report.
+//  5. take makes these the lake's, and N shares of the hosts that have windows;
+//  6. sample leaves the windows of a share that a fit may take;
+//  7. fit takes a bounded number of all of them and gives the model, which goes to all
+//     of the next step as a side input;
+//  8. label judges the windows of a share of hosts;
+//  9. report takes the labels into the lake and writes the report.
 //
 // All of it is done by the functions that iopathy itself runs, so that the result
 // is to the byte the same. The rows never pass through the engine: workers and the

@@ -87,6 +87,7 @@ func TestEngineKilled(t *testing.T) {
 	}{
 		{"read", "lake/events/*/*/*.parquet", 8},
 		{"fold", ".folds/fold-*", 1},
+		{"label", ".folds/label-*", 1},
 	} {
 		t.Run(step.name, func(t *testing.T) {
 			pid, err := strconv.Atoi(os.Getenv("IOPATHY_BEAM_KILL"))

@@ -1,16 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/local"
+	"github.com/iopathy/iopathy/reduce"
 )
 
 // Elements are text, each a piece of work or the account of one: few and large, so
@@ -20,7 +24,11 @@ func init() {
 	register.DoFn3x1[context.Context, string, func(string), error](&readFn{})
 	register.DoFn4x1[context.Context, int, func(*string) bool, func(string), error](&gatherFn{})
 	register.DoFn3x1[context.Context, string, func(string), error](&foldFn{})
-	register.DoFn4x1[context.Context, int, func(*string) bool, func(string), error](&finishFn{})
+	register.DoFn4x1[context.Context, int, func(*string) bool, func(string), error](&takeFn{})
+	register.DoFn3x1[context.Context, string, func(string), error](&sampleFn{})
+	register.DoFn5x1[context.Context, int, func(*string) bool, func(string), func(string), error](&fitFn{})
+	register.DoFn4x1[context.Context, string, string, func(string), error](&labelFn{})
+	register.DoFn5x1[context.Context, int, func(*string) bool, string, func(string), error](&reportFn{})
 	register.Emitter1[string]()
 	register.Iter1[string]()
 }
@@ -37,6 +45,7 @@ var (
 	countParts   = beam.NewCounter(space, "parts")
 	countTicks   = beam.NewCounter(space, "ticks")
 	countWindows = beam.NewCounter(space, "windows")
+	countLabels  = beam.NewCounter(space, "labels")
 	countPassed  = beam.NewCounter(space, "passed") // bytes of elements, once for each that is emitted
 )
 
@@ -48,7 +57,12 @@ func build(spec string) *beam.Pipeline {
 	read := beam.ParDo(s.Scope("read"), &readFn{Spec: spec}, pieces)
 	shares := beam.ParDo(s.Scope("gather"), &gatherFn{Spec: spec}, beam.GroupByKey(s.Scope("all pieces"), beam.AddFixedKey(s, read)))
 	folds := beam.ParDo(s.Scope("fold"), &foldFn{Spec: spec}, beam.Reshuffle(s.Scope("spread shares"), shares))
-	beam.ParDo(s.Scope("finish"), &finishFn{Spec: spec}, beam.GroupByKey(s.Scope("all folds"), beam.AddFixedKey(s, folds)))
+	hosts := beam.ParDo(s.Scope("take"), &takeFn{Spec: spec}, beam.GroupByKey(s.Scope("all folds"), beam.AddFixedKey(s, folds)))
+	samples := beam.ParDo(s.Scope("sample"), &sampleFn{Spec: spec}, beam.Reshuffle(s.Scope("spread hosts"), hosts))
+	sampled, model := beam.ParDo2(s.Scope("fit"), &fitFn{Spec: spec}, beam.GroupByKey(s.Scope("all samples"), beam.AddFixedKey(s, samples)))
+	side := beam.SideInput{Input: model}
+	labels := beam.ParDo(s.Scope("label"), &labelFn{Spec: spec}, beam.Reshuffle(s.Scope("spread samples"), sampled), side)
+	beam.ParDo(s.Scope("report"), &reportFn{Spec: spec}, beam.GroupByKey(s.Scope("all labels"), beam.AddFixedKey(s, labels)), side)
 	return p
 }
 
@@ -125,10 +139,11 @@ func (f *readFn) ProcessElement(ctx context.Context, text string, emit func(stri
 	return emitJSON(ctx, emit, r)
 }
 
-// gathered is what finish must know of what was read.
+// gathered is what the later steps must know of what was read. The account of the
+// inputs is long, and lies in a file.
 type gathered struct {
 	Sources string
-	In      *local.Ingested
+	In      string
 }
 
 // foldShare is a share of the folds.
@@ -137,8 +152,7 @@ type foldShare struct {
 	gathered
 }
 
-// gatherFn makes the manifest of all pieces. What was read goes on with the first of
-// the shares.
+// gatherFn makes the manifest of all pieces.
 type gatherFn struct{ Spec string }
 
 func (f *gatherFn) ProcessElement(ctx context.Context, _ int, next func(*string) bool, emit func(string)) error {
@@ -163,17 +177,20 @@ func (f *gatherFn) ProcessElement(ctx context.Context, _ int, next func(*string)
 	if g.Sources, err = sources.Hash(); err != nil {
 		return err
 	}
-	if g.In, err = job.GatherRead(ctx, sources, pieces); err != nil {
+	in, err := job.GatherRead(ctx, sources, pieces)
+	if err != nil {
 		return err
 	}
-	if !g.In.Useful() {
+	if !in.Useful() {
 		return errors.New("nothing to report: no input gave an event or a sample")
+	}
+	if g.In, err = spec.keep("gathered", in); err != nil {
+		return err
 	}
 	for i := range spec.Shards {
 		if err := emitJSON(ctx, emit, foldShare{local.Shard{Index: i, Of: spec.Shards}, g}); err != nil {
 			return err
 		}
-		g.In = nil
 	}
 	return nil
 }
@@ -209,11 +226,20 @@ func (f *foldFn) ProcessElement(ctx context.Context, text string, emit func(stri
 	return emitJSON(ctx, emit, foldDone{dir, share.gathered})
 }
 
-// finishFn does what needs all windows: the model, the labels, the report. It gives
-// the files of the report.
-type finishFn struct{ Spec string }
+// takeFn takes the windows of all shares into the lake, and gives their hosts in
+// shares.
+type takeFn struct{ Spec string }
 
-func (f *finishFn) ProcessElement(ctx context.Context, _ int, next func(*string) bool, emit func(string)) error {
+// hostShare is a share of the hosts. Number is its place among all.
+type hostShare struct {
+	local.HostShare
+	Number int
+	Ticks  int64 // of all
+	In     string
+	Dir    string // with what the last step has left of it
+}
+
+func (f *takeFn) ProcessElement(ctx context.Context, _ int, next func(*string) bool, emit func(string)) error {
 	spec, err := decodeSpec(f.Spec)
 	if err != nil {
 		return err
@@ -225,12 +251,186 @@ func (f *finishFn) ProcessElement(ctx context.Context, _ int, next func(*string)
 		if err := json.Unmarshal([]byte(text), &done); err != nil {
 			return fmt.Errorf("what was folded: %w", err)
 		}
-		dirs = append(dirs, done.Dir)
-		if g.Sources = done.Sources; done.In != nil {
-			g.In = done.In
+		dirs, g = append(dirs, done.Dir), done.gathered
+	}
+	in := new(local.Ingested)
+	if err := spec.kept(g.In, in); err != nil {
+		return err
+	}
+	job := spec.job()
+	if err := job.TakeBack(); err != nil {
+		return err
+	}
+	if err := job.Sweep(); err != nil {
+		return err
+	}
+	if err := job.LoadFoldDirs(dirs, g.Sources); err != nil {
+		return err
+	}
+	shares, ticks, err := job.TakeFolds(ctx, in.IDs, spec.Shards)
+	if err != nil {
+		return err
+	}
+	for n, share := range shares {
+		if err := emitJSON(ctx, emit, hostShare{share, n, ticks, g.In, ""}); err != nil {
+			return err
 		}
 	}
-	files, err := finish(ctx, spec, dirs, g)
+	return nil
+}
+
+// sampleFn leaves what the fit may take of the windows of a share.
+type sampleFn struct{ Spec string }
+
+func (f *sampleFn) ProcessElement(ctx context.Context, text string, emit func(string)) error {
+	spec, share, err := shareOf(f.Spec, text)
+	if err != nil {
+		return err
+	}
+	_, rules, err := spec.rules()
+	if err != nil {
+		return err
+	}
+	if share.Dir, err = spec.scratch("sample"); err != nil {
+		return err
+	}
+	if err := spec.job().SampleHosts(share.HostShare, rules, share.Dir); err != nil {
+		return err
+	}
+	return emitJSON(ctx, emit, share)
+}
+
+func shareOf(specText, text string) (Spec, hostShare, error) {
+	var share hostShare
+	spec, err := decodeSpec(specText)
+	if err != nil {
+		return spec, share, err
+	}
+	if err := json.Unmarshal([]byte(text), &share); err != nil {
+		return spec, share, fmt.Errorf("share of the hosts: %w", err)
+	}
+	return spec, share, nil
+}
+
+// allShares gives all shares, in the order of their hosts, and where the last step has
+// left what it made of them.
+func allShares(next func(*string) bool) (shares []hostShare, dirs []string, err error) {
+	for text := ""; next(&text); {
+		var share hostShare
+		if err := json.Unmarshal([]byte(text), &share); err != nil {
+			return nil, nil, fmt.Errorf("share of the hosts: %w", err)
+		}
+		shares = append(shares, share)
+	}
+	slices.SortFunc(shares, func(a, b hostShare) int { return cmp.Compare(a.Number, b.Number) })
+	for i := range shares {
+		dirs = append(dirs, shares[i].Dir)
+	}
+	return shares, dirs, nil
+}
+
+// fitFn fits the model. It gives the shares to be labelled, and the model.
+type fitFn struct{ Spec string }
+
+func (f *fitFn) ProcessElement(ctx context.Context, _ int, next func(*string) bool, emit, model func(string)) error {
+	spec, err := decodeSpec(f.Spec)
+	if err != nil {
+		return err
+	}
+	shares, dirs, err := allShares(next)
+	if err != nil {
+		return err
+	}
+	inv, err := local.ReadInventory(spec.Config.Inventory)
+	if err != nil {
+		return err
+	}
+	_, rules, err := spec.rules()
+	if err != nil {
+		return err
+	}
+	fit, err := spec.job().FitSamples(dirs, inv, rules, spec.Refit)
+	if err != nil {
+		return err
+	}
+	text, err := fit.Encode()
+	if err != nil {
+		return err
+	}
+	countPassed.Inc(ctx, int64(len(text)))
+	model(text)
+	for i := range shares {
+		if err := emitJSON(ctx, emit, shares[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// labelFn labels a share by the model.
+type labelFn struct{ Spec string }
+
+func (f *labelFn) ProcessElement(ctx context.Context, text, model string, emit func(string)) error {
+	spec, share, err := shareOf(f.Spec, text)
+	if err != nil {
+		return err
+	}
+	inv, err := local.ReadInventory(spec.Config.Inventory)
+	if err != nil {
+		return err
+	}
+	_, rules, err := spec.rules()
+	if err != nil {
+		return err
+	}
+	fit, err := local.DecodeFit(model)
+	if err != nil {
+		return err
+	}
+	if share.Dir, err = spec.scratch("label"); err != nil {
+		return err
+	}
+	labels, err := spec.job().LabelHosts(share.HostShare, fit, inv, rules, share.Dir)
+	if err != nil {
+		return err
+	}
+	countLabels.Inc(ctx, labels)
+	return emitJSON(ctx, emit, share)
+}
+
+// reportFn takes the labels of all shares into the lake and writes the report. It gives
+// its files.
+type reportFn struct{ Spec string }
+
+func (f *reportFn) ProcessElement(ctx context.Context, _ int, next func(*string) bool, model string, emit func(string)) error {
+	spec, err := decodeSpec(f.Spec)
+	if err != nil {
+		return err
+	}
+	shares, dirs, err := allShares(next)
+	if err != nil {
+		return err
+	}
+	fit, err := local.DecodeFit(model)
+	if err != nil {
+		return err
+	}
+	in := new(local.Ingested)
+	if err := spec.kept(shares[0].In, in); err != nil {
+		return err
+	}
+	in.Ticks = shares[0].Ticks
+	job := spec.job()
+	if err := job.TakeBackLabels(); err != nil {
+		return err
+	}
+	windows, err := job.Windows()
+	if err != nil {
+		return err
+	}
+	files, err := report(ctx, spec, job, in, func(inv reduce.Inventory, rules *cluster.Rules) (*local.Diagnosed, error) {
+		return job.DiagnoseHosts(windows, dirs, fit, inv, rules)
+	})
 	if err != nil {
 		return err
 	}
@@ -238,10 +438,8 @@ func (f *finishFn) ProcessElement(ctx context.Context, _ int, next func(*string)
 	return nil
 }
 
-func finish(ctx context.Context, spec Spec, dirs []string, g gathered) ([]string, error) {
-	if g.In == nil {
-		return nil, errors.New("what was read did not come through")
-	}
+// report stores what is said of windows, and writes the report.
+func report(ctx context.Context, spec Spec, job *local.Job, in *local.Ingested, diagnose func(reduce.Inventory, *cluster.Rules) (*local.Diagnosed, error)) ([]string, error) {
 	inv, err := local.ReadInventory(spec.Config.Inventory)
 	if err != nil {
 		return nil, err
@@ -250,27 +448,13 @@ func finish(ctx context.Context, spec Spec, dirs []string, g gathered) ([]string
 	if err != nil {
 		return nil, err
 	}
-	job := spec.job()
-	if err := job.TakeBack(); err != nil {
-		return nil, err
-	}
-	if err := job.Sweep(); err != nil {
-		return nil, err
-	}
-	if err := job.LoadFoldDirs(dirs, g.Sources); err != nil {
-		return nil, err
-	}
-	windows, ticks, err := job.Features(ctx, g.In.IDs)
+	d, err := diagnose(inv, rules)
 	if err != nil {
 		return nil, err
 	}
-	g.In.Ticks = ticks
-	d, err := job.Diagnose(windows, inv, rules, spec.Refit)
-	if err != nil {
-		return nil, err
-	}
+	defer d.Close()
 	if err := job.StoreDiagnosis(d); err != nil {
 		return nil, err
 	}
-	return job.Write(ctx, spec.Config.Out, d, catalogue, g.In)
+	return job.Write(ctx, spec.Config.Out, d, catalogue, in)
 }

@@ -23,7 +23,10 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/configs"
+	"github.com/iopathy/iopathy/reduce"
 )
 
 // asServer lets the test binary be a Prism server on the port that it holds.
@@ -100,7 +103,14 @@ func alone(t *testing.T, s Spec) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := finish(ctx, s, nil, gathered{In: in}); err != nil {
+	windows, ticks, err := job.Features(ctx, in.IDs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Ticks = ticks
+	if _, err := report(ctx, s, job, in, func(inv reduce.Inventory, rules *cluster.Rules) (*local.Diagnosed, error) {
+		return job.Diagnose(windows, inv, rules, s.Refit)
+	}); err != nil {
 		t.Fatal(err)
 	}
 }

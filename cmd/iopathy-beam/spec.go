@@ -134,3 +134,29 @@ func (s Spec) scratch(step string) (string, error) {
 	}
 	return dir, nil
 }
+
+// keep writes what a later step needs of this try into a file, and gives its name.
+func (s Spec) keep(step string, v any) (string, error) {
+	dir, err := s.scratch(step)
+	if err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", step, err)
+	}
+	path := filepath.Join(dir, step+".json")
+	return path, lake.WriteFileAtomic(path, data)
+}
+
+// kept reads what keep has written.
+func (s Spec) kept(path string, v any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("what an earlier step has left: %w", err)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -32,6 +31,7 @@ type Diagnosed struct {
 	naming  *naming // of the classes; nil where they have their names from the lake's model
 	windows *Windows
 	said    *saidSet
+	shares  *labelled // that it was joined of; nil: it is not of shares
 }
 
 // Close gives back the room that the windows and what is said of them take beside
@@ -93,41 +93,54 @@ func shippedModel() (*cluster.Model, error) {
 	return &m, nil
 }
 
+func forced(refit bool) string {
+	if refit {
+		return cluster.Fitted
+	}
+	return ""
+}
+
 // fit takes what is known beforehand from the shipped model.
 func (j *Job) fit(windows *Windows, inv reduce.Inventory, rules *cluster.Rules, shipped *cluster.Model, refit bool) (*Diagnosed, error) {
-	force := ""
-	if refit {
-		force = cluster.Fitted
-	}
+	force := forced(refit)
 	names, err := j.newNaming(windows)
 	if err != nil {
 		return nil, err
 	}
 	return j.judge(windows, names, func(f *family) (res cluster.Result, km KindModel, known reduce.Inventory, err error) {
-		known = inv
-		km = KindModel{Kind: f.kind.String(), TickNS: f.tick, WindowNS: f.length, EndNS: f.endNS, Devices: knownDevices(inv, f.devices)}
-		past, err := j.history(f, inv)
+		km, why, err := j.fitFamily(f, f.sampled(j.Config.Reduce.Sample), inv, rules, shipped, force)
 		if err != nil {
-			return res, km, known, err
-		}
-		before := *shipped
-		before.Reduce = shipped.Reduce.Remembering(past)
-		if km.Reduce, err = cluster.Space(f.windows, inv, rules, &before, j.Config.Reduce, j.Config.Cluster); err != nil {
-			return res, km, known, err
+			return res, km, inv, err
 		}
 		points := f.points(km.Reduce, inv)
-		m, why, err := cluster.Choose(points, rules, shipped, force, j.Config.Cluster)
-		if err != nil {
-			return res, km, known, err
-		}
-		km.Cluster = m
-		res = m.LabelRows(points, rules, j.Config.Cluster, f.put)
+		res = km.Cluster.LabelRows(points, rules, j.Config.Cluster, f.put)
 		res.Why = cmp.Or(why, res.Why)
 		res = names.name(&km, f, points, res, rules, j.Config.Cluster)
 		born := markOf(points, f.said())
 		km.Born = &born
-		return res, km, known, nil
+		return res, km, inv, nil
 	})
+}
+
+// fitFamily finds the model of a family by some of its windows, and why it has the
+// classes that it has.
+func (j *Job) fitFamily(f *family, some features.Rows[features.Window], inv reduce.Inventory, rules *cluster.Rules, shipped *cluster.Model, force string) (km KindModel, why string, err error) {
+	km = KindModel{Kind: f.kind.String(), TickNS: f.tick, WindowNS: f.length, EndNS: f.endNS, Devices: knownDevices(inv, f.devices)}
+	past, err := j.history(f, inv)
+	if err != nil {
+		return km, "", err
+	}
+	before := *shipped
+	before.Reduce = shipped.Reduce.Remembering(past)
+	if km.Reduce, err = cluster.Space(some, inv, rules, &before, j.Config.Reduce, j.Config.Cluster); err != nil {
+		return km, "", err
+	}
+	points := km.Reduce.Points(some, inv)
+	if !f.among.inFile() {
+		points = features.List(points.Slice())
+	}
+	km.Cluster, why, err = cluster.Choose(points, rules, shipped, force, j.Config.Cluster)
+	return km, why, err
 }
 
 // Relabel labels the windows with the model of the lake, or of the config.
@@ -155,11 +168,9 @@ func (j *Job) Relabel(windows *Windows, inv reduce.Inventory, rules *cluster.Rul
 // label labels with given models; names may be nil.
 func (j *Job) label(windows *Windows, inv reduce.Inventory, rules *cluster.Rules, models []KindModel, names *naming) (*Diagnosed, error) {
 	return j.judge(windows, names, func(f *family) (res cluster.Result, km KindModel, known reduce.Inventory, err error) {
-		m := modelOf(models, f.kind.String(), f.tick, f.length)
-		if m == nil {
-			w := f.windows.At(0)
-			return res, km, known, fmt.Errorf("the model knows no windows of %d ns with ticks of %d ns and latencies of kind %s (%s/%s has such): fit anew",
-				f.length, f.tick, f.kind, w.Host, w.Device)
+		m, err := f.modelIn(models)
+		if err != nil {
+			return res, km, known, err
 		}
 		km, known = *m, inv
 		if known == nil {
@@ -324,79 +335,6 @@ func modelOf(models []KindModel, kind string, tickNS, windowNS int64) *KindModel
 		}
 	}
 	return nil
-}
-
-// StoreDiagnosis keeps models and labels in the lake.
-func (j *Job) StoreDiagnosis(d *Diagnosed) error {
-	if _, err := j.StoreModel(d); err != nil {
-		return err
-	}
-	return j.StoreLabels(d)
-}
-
-// StoreLabels keeps the labels, and of which windows they are: with that, the
-// days of these windows are done.
-func (j *Job) StoreLabels(d *Diagnosed) (err error) {
-	defer Rescue(&err)
-	lock, err := lake.NewLock(j.Lake)
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
-	manifests, err := j.Manifests()
-	if err != nil {
-		return err
-	}
-	if j.cells == nil {
-		return errNoCells
-	}
-	keep := newKeeping(j, manifests)
-	defer keep.drop()
-	if err := keep.begin(lock, lake.Labels, lake.Baselines); err != nil {
-		return err
-	}
-	if err := keep.labels(d); err != nil {
-		return err
-	}
-	if err := keep.baselines(d); err != nil {
-		return err
-	}
-	var cells []lake.Cell
-	for _, c := range slices.SortedFunc(maps.Keys(j.cells), compareCells) {
-		cells = append(cells, lake.Cell{Host: c.host, Date: c.date})
-	}
-	_, err = keep.store(lock, cells, lake.Labels, lake.Baselines)
-	return err
-}
-
-// labels writes the labels, a part a date and host.
-func (k *keeping) labels(d *Diagnosed) error {
-	in := &reports.Input{Windows: d.Windows, Points: d.Points, Result: d.Result}
-	for _, c := range cellsOf(d.Windows) {
-		name := lake.PartName{Table: lake.Labels, Date: c.date, Host: c.host, Input: "labels"}.Path()
-		p, err := writeLabelRows(k.path(name), in, c.rows)
-		if err != nil {
-			return err
-		}
-		k.add(name, p)
-	}
-	return nil
-}
-
-// writeLabelRows writes the labels of some windows as one file, a row group at a
-// time.
-func writeLabelRows(path string, in *reports.Input, rows []int32) (lake.Part, error) {
-	w, err := lake.Create(path, lake.Fields(reports.LabelRows(in, nil)), nil)
-	if err != nil {
-		return lake.Part{}, err
-	}
-	for some := range slices.Chunk(rows, lake.GroupRows) {
-		if err := w.Write(reports.LabelRows(in, some)); err != nil {
-			w.Abort()
-			return lake.Part{}, err
-		}
-	}
-	return w.Close()
 }
 
 // axes is the principal components of the first family's model.

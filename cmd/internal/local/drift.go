@@ -39,15 +39,23 @@ type mark struct {
 
 // markOf takes the mark of judged windows.
 func markOf(points features.Rows[reduce.Point], diagnoses features.Rows[cluster.Diagnosis]) mark {
-	m := mark{Medians: make([]float64, len(features.Features))}
-	far := 0
-	z := make([][]float64, len(m.Medians))       // of a device's healthy windows, by feature
-	devices := make([][]float64, len(m.Medians)) // their medians
+	return markJoined([]*MarkShare{markShare(points, diagnoses)})
+}
+
+// MarkShare is what a mark needs of the windows of some devices.
+type MarkShare struct {
+	Medians            [][]float64 // of devices' healthy windows, by feature
+	Healthy, Sick, Far int         // windows
+}
+
+func markShare(points features.Rows[reduce.Point], diagnoses features.Rows[cluster.Diagnosis]) *MarkShare {
+	m := &MarkShare{Medians: make([][]float64, len(features.Features))}
+	z := make([][]float64, len(m.Medians)) // of a device's healthy windows, by feature
 	var key features.Key
 	next := func() {
 		for f := range z {
 			if len(z[f]) > 0 {
-				devices[f] = append(devices[f], median(z[f]))
+				m.Medians[f] = append(m.Medians[f], median(z[f]))
 			}
 			z[f] = z[f][:0]
 		}
@@ -60,21 +68,34 @@ func markOf(points features.Rows[reduce.Point], diagnoses features.Rows[cluster.
 		}
 		switch d.Verdict {
 		case cluster.Healthy:
-			m.healthy++
+			m.Healthy++
 			p := points.At(i)
 			for f := range z {
 				z[f] = append(z[f], p.Z[f])
 			}
 		case cluster.Sick:
-			if m.sick++; d.Pathology == cluster.Unrecognised {
-				far++
+			if m.Sick++; d.Pathology == cluster.Unrecognised {
+				m.Far++
 			}
 		}
+	}
+	next()
+	return m
+}
+
+// markJoined is the mark of all windows of shares.
+func markJoined(shares []*MarkShare) mark {
+	m, far := mark{Medians: make([]float64, len(features.Features))}, 0
+	devices := make([][]float64, len(m.Medians))
+	for _, s := range shares {
+		for f := range s.Medians {
+			devices[f] = append(devices[f], s.Medians[f]...)
+		}
+		m.healthy, m.sick, far = m.healthy+s.Healthy, m.sick+s.Sick, far+s.Far
 	}
 	if m.sick > 0 {
 		m.Far = float64(far) / float64(m.sick)
 	}
-	next()
 	for f := range m.Medians {
 		m.Medians[f] = median(devices[f])
 	}

@@ -20,21 +20,9 @@ import (
 // is heard. Where the windows are of one host, rows whose source names no host
 // speak of it, too.
 func (j *Job) witness(windows *Windows, rules *cluster.Rules) error {
-	windows.deafen()
 	j.found = nil
-	manifests, err := j.Manifests()
-	if err != nil {
-		return err
-	}
-	set := map[string]bool{}
-	for _, in := range j.inputs {
-		set[in] = true
-	}
-	hosts, err := j.partsByHost(manifests, lake.Evidence, func(input string) bool { return j.inputs == nil || set[input] })
+	hosts, err := j.listen(windows, rules, only(windows))
 	if err != nil || len(hosts) == 0 {
-		return err
-	}
-	if err := placeEvidence(windows, hosts, rules.Asked()); err != nil {
 		return err
 	}
 	if j.found, err = j.findings(windows, hosts, rules); err != nil || j.cells == nil {
@@ -50,9 +38,27 @@ func (j *Job) witness(windows *Windows, rules *cluster.Rules) error {
 	return nil
 }
 
+// listen gives the windows what the evidence answers, and the parts of it by host. lone
+// says that all windows of the lake are of one host, and not just these.
+func (j *Job) listen(windows *Windows, rules *cluster.Rules, lone bool) (map[string][]string, error) {
+	windows.deafen()
+	manifests, err := j.Manifests()
+	if err != nil {
+		return nil, err
+	}
+	set := map[string]bool{}
+	for _, in := range j.inputs {
+		set[in] = true
+	}
+	hosts, err := j.partsByHost(manifests, lake.Evidence, func(input string) bool { return j.inputs == nil || set[input] })
+	if err != nil || len(hosts) == 0 {
+		return nil, err
+	}
+	return hosts, placeEvidence(windows, hosts, rules.Asked(), lone)
+}
+
 // placeEvidence gives the windows the answers of the parts, host by host.
-func placeEvidence(windows *Windows, hosts map[string][]string, asked []features.Query) error {
-	lone := only(windows)
+func placeEvidence(windows *Windows, hosts map[string][]string, asked []features.Query, lone bool) error {
 	for from, to := 0, 0; from < windows.Len(); from = to {
 		host := windows.At(from).Host
 		parts := slices.Clone(hosts[host])

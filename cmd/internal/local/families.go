@@ -2,6 +2,7 @@ package local
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/iopathy/iopathy/cluster"
@@ -39,6 +40,25 @@ func (f *family) put(i int, d *cluster.Diagnosis) { f.set.put(f.at(i), d) }
 // said is what is said of the family's windows.
 func (f *family) said() features.Rows[cluster.Diagnosis] {
 	return features.Fetched(f.n, func(i int) *cluster.Diagnosis { return f.set.at(f.at(i)) })
+}
+
+// modelIn finds the family's model.
+func (f *family) modelIn(models []KindModel) (*KindModel, error) {
+	if m := modelOf(models, f.kind.String(), f.tick, f.length); m != nil {
+		return m, nil
+	}
+	w := f.devices[0]
+	return nil, fmt.Errorf("the model knows no windows of %d ns with ticks of %d ns and latencies of kind %s (%s/%s has such): fit anew",
+		f.length, f.tick, f.kind, w.Host, w.Device)
+}
+
+// sampled are the windows that a fit takes.
+func (f *family) sampled(most int) features.Rows[features.Window] {
+	at := reduce.Sample(f.windows, most)
+	if at == nil {
+		return f.windows
+	}
+	return features.Fetched(len(at), func(i int) *features.Window { return f.windows.At(int(at[i])) })
 }
 
 // points are the family's windows among their peers.
@@ -113,10 +133,12 @@ func families(windows *Windows) []*family {
 			return w
 		})
 	}
-	slices.SortStableFunc(all, func(a, b *family) int {
-		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.kind, b.kind), cmp.Compare(a.tick, b.tick), cmp.Compare(a.length, b.length))
-	})
+	slices.SortStableFunc(all, largestFirst)
 	return all
+}
+
+func largestFirst(a, b *family) int {
+	return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.kind, b.kind), cmp.Compare(a.tick, b.tick), cmp.Compare(a.length, b.length))
 }
 
 // series is the windows of a device of one tick and length.

@@ -230,7 +230,13 @@ func (j *Job) Sweep() error {
 
 // TakeBack takes back what Features and StoreDiagnosis of this run have made in a lake
 // that holds no other, so that a second try finds what the first has found.
-func (j *Job) TakeBack() error {
+func (j *Job) TakeBack() error { return j.takeBack(j.RunID + "-") }
+
+// TakeBackLabels is TakeBack of what StoreDiagnosis has made.
+func (j *Job) TakeBackLabels() error { return j.takeBack(j.RunID + "-" + lake.Labels) }
+
+// takeBack takes back the runs whose names begin so, the model and the registry.
+func (j *Job) takeBack(begin string) error {
 	lock, err := lake.NewLock(j.Lake)
 	if err != nil {
 		return err
@@ -243,9 +249,9 @@ func (j *Job) TakeBack() error {
 	gone := []string{lake.RegistryPath, lake.ModelPath(modelFile)}
 	for _, m := range manifests {
 		switch {
-		case strings.HasPrefix(m.Run, j.RunID+"-"):
+		case strings.HasPrefix(m.Run, begin):
 			gone = append(gone, lake.RunPath(m.Run))
-		case m.Run != j.RunID:
+		case m.Run != j.RunID && !strings.HasPrefix(m.Run, j.RunID+"-"):
 			return fmt.Errorf("lake %s holds other runs: %s", j.Lake, m.Run)
 		}
 	}

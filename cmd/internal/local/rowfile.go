@@ -67,7 +67,7 @@ func newRowFile(dir string, n int) (*rowFile, error) {
 		return nil, fmt.Errorf("making room for windows beside memory: %w", err)
 	}
 	_ = os.Remove(f.Name()) // what has no name leaves nothing behind; where that can't be done, close does it
-	r := &rowFile{f: f, w: bufio.NewWriterSize(f, pageBytes)}
+	r := rowsTo(f)
 	if n > 0 {
 		r.at = make([]int64, n)
 		for i := range r.at {
@@ -76,6 +76,10 @@ func newRowFile(dir string, n int) (*rowFile, error) {
 	}
 	return r, nil
 }
+
+func rowsTo(f *os.File) *rowFile { return &rowFile{f: f, w: bufio.NewWriterSize(f, pageBytes)} }
+
+func buffered(f *os.File) *bufio.Reader { return bufio.NewReaderSize(f, pageBytes) }
 
 // add writes the next row.
 func (r *rowFile) add(row []byte) error {

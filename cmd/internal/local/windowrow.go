@@ -7,6 +7,7 @@ import (
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest"
+	"github.com/iopathy/iopathy/reduce"
 )
 
 // Rows of a rowFile: little-endian numbers of fixed width, texts and lists with
@@ -25,6 +26,25 @@ func (w *rowWriter) float(v float64) { w.i64(int64(math.Float64bits(v))) }
 func (w *rowWriter) text(s string) {
 	w.u32(uint32(len(s)))
 	w.b = append(w.b, s...)
+}
+
+// length writes at a place how much has been written behind it.
+func (w *rowWriter) length(at int) {
+	binary.LittleEndian.PutUint32(w.b[at:], uint32(len(w.b)-at-lengthOf))
+}
+
+func (w *rowWriter) turn(t reduce.Turn) {
+	idle := byte(0)
+	if t.Idle {
+		idle = 1
+	}
+	w.byte(idle)
+	w.u32(uint32(t.Rank))
+	w.i64(int64(t.Hash))
+}
+
+func (r *rowReader) turn() reduce.Turn {
+	return reduce.Turn{Idle: r.byte() == 1, Rank: int32(r.u32()), Hash: uint64(r.i64())}
 }
 
 // rowReader takes them from a row that a rowWriter has made.

@@ -75,8 +75,8 @@ func minutes(key features.Key, device, from, n int, x *uint64) []features.Window
 const manyFrom = 1_767_225_600e9 // 2026-01-01
 
 // manyWindows makes a lake that holds windows of a minute and nothing else, of so
-// many devices, ten a host, each so many.
-func manyWindows(t *testing.T, dir string, devices, each int) *Job {
+// many devices, ten a host, each so many, after the changes.
+func manyWindows(t *testing.T, dir string, devices, each int, change ...func(device int, ws []features.Window)) *Job {
 	t.Helper()
 	j := &Job{Config: configs.Default(), Lake: dir, RunID: "made", Version: "test"}
 	j.Config.Window, j.Config.Tick = 60e9, 5e8
@@ -98,7 +98,11 @@ func manyWindows(t *testing.T, dir string, devices, each int) *Job {
 			part = windowPart{keep: keep}
 			cells = append(cells, lake.Cell{Host: c.host, Date: c.date, Of: "made", WindowNS: 60e9, TickNS: 5e8})
 		}
-		if err := part.add(c, minutes(features.Key{Host: c.host, Device: fmt.Sprintf("sd%d", device%10)}, device, 0, each, &x)); err != nil {
+		ws := minutes(features.Key{Host: c.host, Device: fmt.Sprintf("sd%d", device%10)}, device, 0, each, &x)
+		for _, fn := range change {
+			fn(device, ws)
+		}
+		if err := part.add(c, ws); err != nil {
 			t.Fatal(err)
 		}
 	}
