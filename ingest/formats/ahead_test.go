@@ -64,7 +64,7 @@ func TestAhead(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{"blkparse", "ftrace", "trace-cmd", "perf-script"} {
+	for _, name := range []string{"blkparse", "ftrace", "trace-cmd", "perf-script", "strace", "dftracer"} {
 		if !found[name] {
 			t.Errorf("format %s reads nothing ahead", name)
 		}

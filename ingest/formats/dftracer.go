@@ -75,7 +75,7 @@ type dftracer struct {
 	key   []byte
 	text  []byte
 	hash  []byte
-	c     dftCall
+	c     dftCall `state:"-"` // of the line in hand
 }
 
 // dftMostBytes bounds the names that are kept.
@@ -83,6 +83,13 @@ const dftMostBytes = 64 << 20
 
 // dftCall is one object. Texts are parts of its line.
 type dftCall struct {
+	dftBare
+	counters [8]dftCounter // of a counter's object
+	counted  int
+}
+
+// dftBare is one without counters.
+type dftBare struct {
 	name, cat, ph      []byte
 	pid, ts, dur       int64
 	hasTS, bad, args   bool // args: "args" has begun
@@ -92,13 +99,53 @@ type dftCall struct {
 	hostHash, fileHash []byte
 	hostname, fname    []byte
 	argName, argValue  []byte
-	counters           [8]dftCounter // of a counter's object
-	counted            int
 }
 
 type dftCounter struct {
 	key   []byte
 	value float64
+}
+
+// reset makes it a call of which nothing is known.
+func (c *dftCall) reset() {
+	c.dftBare = dftBare{pid: ingest.Missing, ret: ingest.Missing, count: ingest.Missing, size: ingest.Missing, offset: ingest.Missing}
+	c.counted = 0
+}
+
+// dftAhead reads lines of single objects, but counters, ahead of their turn.
+type dftAhead struct {
+	calls []dftBare
+	lines [][]byte
+	c     dftCall
+}
+
+func (a *dftAhead) Reset() { a.calls, a.lines = a.calls[:0], a.lines[:0] }
+
+func (a *dftAhead) Read(line []byte) bool {
+	b := bytes.TrimLeft(bytes.TrimSpace(line), "[, ")
+	a.c.reset()
+	n := dftObject(b, &a.c, 0)
+	if n < 0 || a.c.bad || a.c.counted > 0 || len(bytes.Trim(b[n:], ", ]")) > 0 {
+		return false
+	}
+	a.calls, a.lines = append(a.calls, a.c.dftBare), append(a.lines, line)
+	return true
+}
+
+func (d *dftracer) Ahead() ingest.Ahead { return new(dftAhead) }
+
+func (d *dftracer) Take(from ingest.Ahead, i int, out *ingest.Out) {
+	a := from.(*dftAhead)
+	d.c.dftBare, d.c.counted = a.calls[i], 0
+	fate, reason := d.call(&d.c, out)
+	switch {
+	case reason != "":
+		out.Reject(a.lines[i], reason)
+	case fate == ingest.FateEvent:
+		out.Count(fate, "", 1)
+	default:
+		out.Count(ingest.FateNote, "", 1)
+	}
 }
 
 func (d *dftracer) Line(line []byte, out *ingest.Out) {
@@ -117,7 +164,7 @@ func (d *dftracer) Line(line []byte, out *ingest.Out) {
 			b = b[1:]
 			continue
 		}
-		d.c = dftCall{pid: ingest.Missing, ret: ingest.Missing, count: ingest.Missing, size: ingest.Missing, offset: ingest.Missing}
+		d.c.reset()
 		n := dftObject(b, &d.c, 0)
 		if n < 0 {
 			out.Reject(line, "torn-json")

@@ -60,6 +60,7 @@ type strace struct {
 	seen   int64       // lines with a pid
 	gone   [64]int32   // pids that exited last: a child may be gone before its clone returns
 	next   int
+	hand   straceLine `state:"-"` // the line in hand
 }
 
 // straceProc is one traced thread.
@@ -89,85 +90,84 @@ const (
 )
 
 func (d *strace) Line(line []byte, out *ingest.Out) {
-	p := straceCut(line)
-	b := p.rest
-	now, stamped := d.clock.at(&p)
+	d.hand.read(line)
+	d.take(&d.hand, out)
+}
+
+// take gives a line that was read its fate.
+func (d *strace) take(l *straceLine, out *ingest.Out) {
+	b := l.rest
+	now, stamped := d.clock.at(&l.stracePrefix)
 	if d.torn != nil {
 		call := d.torn
 		d.torn = nil
-		if p.pid < 0 && p.stamp == straceStampNone && straceName(b) == 0 && !bytes.HasPrefix(b, []byte("<... ")) && !straceMessage(b) {
+		if l.pid < 0 && l.stamp == straceStampNone && straceName(b) == 0 && !bytes.HasPrefix(b, []byte("<... ")) && !straceMessage(b) {
 			call.text = append(call.text, b...)
 			if text, ok := bytes.CutSuffix(call.text, []byte(straceUnfinished)); ok {
 				call.position = out.Position
 				d.begin(call.proc, *call, text, out)
 				return
 			}
-			d.finish(call, call.text, 1, now, line, out)
+			d.finish(call, call.text, 1, now, l.line, out)
 			return
 		}
 	}
-	switch {
-	case len(b) == 0:
+	switch l.shape {
+	case straceBlank:
 		out.Note()
 		return
-	case straceMessage(b):
+	case straceSaid:
 		if pid, ok := straceAttached(b); ok {
 			d.proc(pid)
 		}
 		out.Note()
 		return
-	case b[0] == '<' || b[0] == ' ':
-		d.resumed(&p, now, stamped, line, out)
+	case straceBack:
+		d.resumed(l, now, stamped, out)
 		return
-	case b[0] == '+' && bytes.HasPrefix(b, []byte("+++ ")):
-		d.exited(d.of(p.pid, false), out)
+	case straceGone:
+		d.exited(d.of(l.pid, false), out)
 		out.Note()
 		return
-	case b[0] == '-' && bytes.HasPrefix(b, []byte("--- ")):
-		d.of(p.pid, false)
+	case straceSignal:
+		d.of(l.pid, false)
 		out.Note()
 		return
-	case d.table || b[0] == '%' && bytes.HasPrefix(b, []byte("% time")):
+	}
+	if d.table || l.shape == straceTotals {
 		d.table = !bytes.HasSuffix(b, []byte(" total"))
-		out.Reject(line, straceTable)
+		out.Reject(l.line, straceTable)
 		return
 	}
-	n := straceName(b)
-	if n == 0 {
-		out.Reject(line, "not-a-call")
+	if l.shape == straceElse {
+		out.Reject(l.line, "not-a-call")
 		return
 	}
-	kind := straceKindOf(b[:n])
 	if !stamped {
-		out.Reject(line, straceNoStamp)
+		out.Reject(l.line, straceNoStamp)
 		return
 	}
-	proc := d.of(p.pid, false)
-	args := b[n+1:]
-	call := straceCall{proc: proc, kind: kind, start: now, position: out.Position}
-	if kind == straceFact {
-		call.word = straceWord(b[:n])
+	proc := d.of(l.pid, false)
+	call := straceCall{proc: proc, kind: l.kind, start: now, position: out.Position}
+	if l.kind == straceFact {
+		call.word = straceWord(l.name)
 	}
-	if i := len(args) - len(straceUnfinished); i >= 0 && string(args[i:]) == straceUnfinished {
-		d.begin(proc, call, args[:i], out)
-		return
-	}
-	if len(args) > 0 && args[len(args)-1] == 'd' && bytes.HasSuffix(args, []byte(" attached")) {
-		if i := bytes.LastIndex(args, []byte("strace: Process ")); i >= 0 {
-			if pid, ok := straceAttached(args[i:]); ok {
-				d.proc(pid)
-				torn := call // the copy alone outlives the line
-				torn.text = append(torn.text, args[:i]...)
-				d.torn = &torn
-				if kind == straceClone {
-					d.cloner = proc
-				}
-				out.Note()
-				return
-			}
+	switch l.shape {
+	case straceHalf:
+		d.begin(proc, call, l.args, out)
+	case straceAttach:
+		pid, _ := straceAttached(l.args[l.cut:])
+		d.proc(pid)
+		torn := call // the copy alone outlives the line
+		torn.text = append(torn.text, l.args[:l.cut]...)
+		d.torn = &torn
+		if l.kind == straceClone {
+			d.cloner = proc
 		}
+		out.Note()
+	default:
+		d.settled(&call, l.args, &l.straceEnd, 1, now, l.line, out)
 	}
-	d.finish(&call, args, 1, now, line, out)
 }
 
 // begin keeps a call that another thread's line interrupts.
@@ -195,29 +195,26 @@ func (d *strace) begin(proc *straceProc, call straceCall, args []byte, out *inge
 }
 
 // resumed ends a call that was interrupted.
-func (d *strace) resumed(p *stracePrefix, now int64, stamped bool, line []byte, out *ingest.Out) {
-	b := bytes.TrimLeft(p.rest, " ")
-	if bytes.HasPrefix(b, []byte("<detached ...>")) {
-		d.settle(d.of(p.pid, false), out)
+func (d *strace) resumed(l *straceLine, now int64, stamped bool, out *ingest.Out) {
+	if l.detached {
+		d.settle(d.of(l.pid, false), out)
 		out.Note()
 		return
 	}
-	rest, ok := bytes.CutPrefix(b, []byte("<... "))
-	i := bytes.Index(rest, []byte(" resumed>"))
-	if !ok || i < 0 {
-		out.Reject(line, "not-a-call")
+	if l.name == nil {
+		out.Reject(l.line, "not-a-call")
 		return
 	}
-	kind := straceKindOf(rest[:i])
+	kind := l.kind
 	if kind == straceNote || kind == straceExit {
-		d.of(p.pid, false)
+		d.of(l.pid, false)
 		out.Note()
 		return
 	}
-	proc := d.of(p.pid, true)
+	proc := d.of(l.pid, true)
 	if !proc.begun || proc.call.kind != kind {
 		if !stamped {
-			out.Reject(line, straceNoStamp)
+			out.Reject(l.line, straceNoStamp)
 			return
 		}
 		d.settle(proc, out)
@@ -230,8 +227,8 @@ func (d *strace) resumed(p *stracePrefix, now int64, stamped bool, line []byte, 
 	}
 	proc.begun = false
 	c := &proc.call
-	c.text = append(c.text, rest[i+len(" resumed>"):]...)
-	d.finish(c, c.text, 2, now, line, out)
+	c.text = append(c.text, l.args...)
+	d.finish(c, c.text, 2, now, l.line, out)
 }
 
 // settle gives the call that a thread has begun the fate of half an I/O.

@@ -12,18 +12,19 @@ import (
 // finish gives the n lines of a call that has ended their fate. args is the
 // text behind the opening bracket; end is the time of its last line.
 func (d *strace) finish(c *straceCall, args []byte, n int64, end int64, line []byte, out *ingest.Out) {
+	var e straceEnd
+	e.read(c.kind, args)
+	d.settled(c, args, &e, n, end, line, out)
+}
+
+// settled is finish of a call whose end was read.
+func (d *strace) settled(c *straceCall, args []byte, e *straceEnd, n int64, end int64, line []byte, out *ingest.Out) {
 	if c.kind == straceNote || c.kind == straceExit {
 		out.Count(ingest.FateNote, "", n)
 		return
 	}
-	var a straceArgs
-	i := straceSplit(args, &a)
-	var r straceResult
-	ok := i >= 0
-	if ok {
-		r, ok = straceReturn(args[i:])
-	}
-	if !ok {
+	a, r := &e.split, &e.result
+	if e.torn {
 		out.Count(ingest.FateUnpaired, straceTorn, n-1)
 		out.Reject(line, straceTorn)
 		return
@@ -45,10 +46,10 @@ func (d *strace) finish(c *straceCall, args []byte, n int64, end int64, line []b
 		return
 	}
 	if c.kind.io() {
-		d.io(c, &a, &r, n, line, out)
+		d.io(c, a, r, n, line, out)
 		return
 	}
-	if d.track(c, &a, &r, args) || d.fact(c, &a, &r, out) {
+	if d.track(c, a, r, args) || d.fact(c, a, r, out) {
 		out.Count(ingest.FateEvent, "", n)
 		return
 	}
