@@ -202,6 +202,7 @@ func TestEpisodeSeverity(t *testing.T) {
 		var said []saying
 		var causes []int
 		var costs []cost
+		jobs := slices.IndexFunc(r.entries[0].Causes, func(c RootCause) bool { return c.ID == "too-many-jobs" })
 		for at := range windows {
 			w := f.windowOf(t, "h", "d", at)
 			severity := 1.0
@@ -210,7 +211,7 @@ func TestEpisodeSeverity(t *testing.T) {
 			}
 			d = append(d, Diagnosis{Key: w.Key, StartNS: w.StartNS, EndNS: w.EndNS, Verdict: Sick, Pathology: "queue-saturation", Severity: severity})
 			said = append(said, saying{verdict: Sick, entry: 0})
-			causes, costs = append(causes, 8), append(costs, costOf(&w)) // too-many-jobs
+			causes, costs = append(causes, jobs), append(costs, costOf(&w))
 		}
 		e := episodes(d, said, causes, costs, r)
 		if len(e) != 1 || math.Abs(e[0].Severity-want) > 1e-9 || e[0].Level != level {

@@ -33,34 +33,9 @@ type SampleFold struct {
 	out    Window
 }
 
-// sampleRow is one interval; sums are 0 where knows says that they are unknown.
-type sampleRow struct {
-	tick     Tick
-	interval int64
-	knows    knows
-	flushes  int64
-	merged   int64
-}
-
 // littleRequests is how many requests Little's law wants: those in flight at
 // the ends of the window must be few of them.
 const littleRequests = 1000
-
-// knows says which counters of an interval are known.
-type knows uint16
-
-const (
-	knowsCounts knows = 1 << iota
-	knowsBytes
-	knowsSplit // reads and writes apart
-	knowsTimes
-	knowsDepth
-	knowsBusy
-	knowsFlushes
-	knowsMerges
-	knowsOwnDepth       // the depth is stated, not by Little's law
-	knowsAll      knows = 1<<iota - 1
-)
 
 // NewSampleFold is a fold over the samples of one device; the interval is
 // that of its first sample. emitTick (which may be nil) is called for every
@@ -118,71 +93,17 @@ func (f *SampleFold) Close() {
 	}
 }
 
-// rowOf turns the counters of a sample into sums.
-func rowOf(s *ingest.Sample) sampleRow {
-	r := sampleRow{interval: s.IntervalNS}
-	t := &r.tick
-	t.StartNS = s.TimeNS - s.IntervalNS
-	know := func(bit knows, values ...int64) bool {
-		for _, v := range values {
-			if v < 0 {
-				return false
-			}
-		}
-		r.knows |= bit
-		return true
-	}
-	if know(knowsCounts|knowsSplit, s.Reads, s.Writes) {
-		t.Reads, t.Writes = s.Reads, s.Writes
-		t.Others = max(s.Discards, 0) + max(s.Flushes, 0)
-	} else if know(knowsCounts, s.TotalIOs) {
-		t.Others = s.TotalIOs
-	}
-	if know(knowsBytes, s.ReadBytes, s.WriteBytes) {
-		t.ReadBytes, t.WriteBytes = s.ReadBytes, s.WriteBytes
-	} else if know(knowsBytes, s.TotalBytes) {
-		t.OtherBytes = s.TotalBytes
-		r.knows &^= knowsSplit
-	}
-	if r.knows&knowsSplit != 0 && know(knowsTimes, s.ReadNS, s.WriteNS) {
-		t.TimedReads, t.ReadLatencyNS = s.Reads, s.ReadNS
-		t.Timed, t.LatencyNS = s.Reads+s.Writes, s.ReadNS+s.WriteNS
-	} else if r.knows&knowsCounts != 0 && know(knowsTimes, s.TotalNS) {
-		t.Timed, t.LatencyNS = t.Requests(), s.TotalNS
-	}
-	if know(knowsDepth|knowsOwnDepth, s.InFlightNS) {
-		t.InFlightNS = s.InFlightNS
-	} else if r.knows&knowsTimes != 0 {
-		// Little's law: the time that the completed spent in the device.
-		r.knows |= knowsDepth
-		t.InFlightNS = t.LatencyNS
-	}
-	if know(knowsBusy, s.BusyNS) {
-		t.BusyNS = min(s.BusyNS, s.IntervalNS)
-	}
-	if know(knowsFlushes, s.Flushes) {
-		r.flushes = s.Flushes
-	}
-	if know(knowsMerges, s.ReadMerges, s.WriteMerges) {
-		r.merged = s.ReadMerges + s.WriteMerges
-	}
-	t.Arrivals = t.Requests()
-	if t.BusyNS > 0 {
-		t.PeakDepth = int32(min(math.Ceil(float64(t.InFlightNS)/float64(t.BusyNS)), math.MaxInt32))
-	}
-	return r
-}
-
 // sampleSums is what the formulas of a window of samples share.
 type sampleSums struct {
-	requests, reads, writes, flushes, merged int64
-	bytes, written                           int64
-	timed, latency, timedReads, readLatency  int64
-	inFlight, busy, covered                  int64
-	stalled                                  int64 // longest run of intervals with I/O in flight and none completing
-	peak                                     float64
-	usual                                    float64 // median over the intervals of their mean latencies, ns
-	knows                                    knows
+	requests, reads, writes, merged         int64
+	flushes, discards                       int64
+	bytes, written                          int64
+	timed, latency, timedReads, readLatency int64
+	inFlight, busy, covered                 int64
+	stalled                                 int64 // longest run of intervals with I/O in flight and none completing
+	peak                                    float64
+	usual                                   float64 // median over the intervals of their mean latencies, ns
+	knows                                   knows
 }
 
 func (f *SampleFold) sums() (s sampleSums) {
@@ -197,6 +118,7 @@ func (f *SampleFold) sums() (s sampleSums) {
 		s.reads += t.Reads
 		s.writes += t.Writes
 		s.flushes += r.flushes
+		s.discards += r.discards
 		s.merged += r.merged
 		s.bytes += t.Bytes()
 		s.written += t.WriteBytes
@@ -365,6 +287,9 @@ func (f *SampleFold) facts(s *sampleSums, busyCV float64) Context {
 	}
 	if has(knowsFlushes | knowsCounts) {
 		x[CtxFlushShare] = over(s.flushes, s.requests)
+	}
+	if has(knowsDiscards | knowsCounts) {
+		x[CtxDiscardShare] = over(s.discards, s.requests)
 	}
 	if has(knowsTimes) {
 		x[CtxLatencyMean] = over(s.latency, s.timed) * msPerNS

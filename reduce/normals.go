@@ -162,7 +162,7 @@ func (l *learner) level(of []*surveyed, rate float64, rotational bool, use func(
 		}
 	}
 	least := math.Inf(-1)
-	if len(alone) >= fewHealthy {
+	if len(alone) >= fewHealthy || len(alone) > 0 && unknown(of) {
 		slices.Sort(alone)
 		least = quantile(alone, leastAlone)
 	}
@@ -173,6 +173,10 @@ func (l *learner) level(of []*surveyed, rate float64, rotational bool, use func(
 	slices.Sort(all)
 	return max(quantile(all, l.o.Quantile), least), len(all)
 }
+
+// unknown says that nothing is known of devices but themselves: what one takes when
+// many are in flight is no measure of what it takes alone.
+func unknown(of []*surveyed) bool { return len(of) == 1 && groupOf(of[0].device) == "" }
 
 // well says that the gate let a window pass.
 func (l *learner) well(t *told) bool { return l.healthy != nil && l.healthy[t.window] }

@@ -183,4 +183,60 @@ func TestLookAlikes(t *testing.T) {
 		}
 	}
 	check("a server that hangs is a stall", []string{"sudden-stall", "a server that hangs"}, []string{"media-degradation", "queue-saturation"}, map[string]string{"nfsiostat.txt": nfs.String()})
+	// What follows has rows with discards and flushes, too.
+	also := func(row string, d, dKB, dMS, f, fMS, depth, busy float64) string {
+		c := strings.Fields(row)
+		for i, x := range map[int]float64{13: d, 14: d * dKB, 17: dMS, 18: dKB, 19: f, 20: fMS, 21: depth, 22: busy} {
+			c[i] = fmt.Sprintf("%.2f", x)
+		}
+		return strings.Join(c, " ")
+	}
+	// A path of iSCSI is away for half a minute: what comes back has waited for it.
+	check("a path that flaps is named by the kernel's log", []string{"sudden-stall", "a path to the storage failed"}, []string{"media-degradation", "queue-saturation"}, map[string]string{
+		"iostat.txt": intervals(60, func(at int) []string {
+			switch {
+			case at >= 30 && at < 36:
+				return []string{also(served("sdc", 0, 0, 0, 0, 0, 0, 0), 0, 0, 0, 0, 0, 14, 100)}
+			case at == 36:
+				return []string{served("sdc", 300, 16, 900, 100, 8, 1200, 100)}
+			}
+			return []string{served("sdc", 300*shake(at, 1), 16, 1.2*shake(at, 2), 100*shake(at, 3), 8, 1.4*shake(at, 4), 30)}
+		}),
+		"dmesg.txt": "[Sun Jun 14 03:02:35 2026]  connection1:0: detected conn error (1022)\n",
+	})
+	// A file system that flushes after each small write, on a disk.
+	check("barriers on a disk are a storm", []string{"metadata-storm", "a flush after every record or file"}, []string{"media-degradation", "writeback-stall", "bandwidth-saturation"}, map[string]string{
+		"iostat.txt": intervals(72, func(at int) []string {
+			return []string{also(served("sda", 2, 8, 6, 260*shake(at, 1), 4.3, 4*shake(at, 2), 98), 0, 0, 0, 120*shake(at, 3), 7.8, 2.0, 98)}
+		}),
+	})
+	// Discards of an online TRIM fill the queue of a flash drive; the reads behind
+	// them are no sign of wear.
+	check("a storm of discards is no bad medium", []string{"queue-saturation", "discards (TRIM) fill the queue"}, []string{"media-degradation", "bandwidth-saturation", "sudden-stall"}, map[string]string{
+		"iostat.txt": intervals(72, func(at int) []string {
+			if at < 30 {
+				return []string{served("nvme0n1", 800*shake(at, 1), 8, 0.15*shake(at, 2), 100, 8, 0.05, 20)}
+			}
+			return []string{also(served("nvme0n1", 800*shake(at, 1), 8, 6*shake(at, 2), 100, 8, 4, 99), 900*shake(at, 3), 2048, 25, 0, 0, 27.7*shake(at, 4), 99)}
+		}),
+	})
+	// A disk drive of shingled tracks whose cache is full: a fiftieth of the rate.
+	check("a cliff of writes is the device's", []string{"media-degradation"}, []string{"queue-saturation", "sudden-stall", "metadata-storm", "cache-thrash"}, map[string]string{
+		"iostat.txt": intervals(96, func(at int) []string {
+			if at < 48 {
+				return []string{served("sda", 2, 4, 9, 293*shake(at, 1), 512, 6*shake(at, 2), 95)}
+			}
+			return []string{served("sda", 2, 4, 9, 9*shake(at, 1), 512, 900*shake(at, 2), 100)}
+		}),
+	})
+	// A disk that serves a database well is held against nothing but itself once
+	// a backup streams from it: its quiet minutes before were no fault.
+	check("the quiet before a backup is well", []string{"1 of 1 device has sick windows"}, []string{"media-degradation", "sudden-stall", "cache-thrash"}, map[string]string{
+		"iostat.txt": intervals(96, func(at int) []string {
+			if at < 48 {
+				return []string{served("sda", 40*shake(at, 1), 16, 6*shake(at, 2), 15*shake(at, 3), 12, 5*shake(at, 4), 40)}
+			}
+			return []string{served("sda", 380*shake(at, 1), 340, 17*shake(at, 2), 15, 12, 18, 99.5)}
+		}),
+	})
 }

@@ -53,6 +53,7 @@ var dmesgRules = map[byte][]dmesgRule{
 		{"BTRFS critical", "", "kernel_fs_error", findParen},
 	},
 	'C': {{"CPU", "clock throttled", "kernel_thermal_throttle", findNone}},
+	'c': {{"connection", "detected conn error", "kernel_path_failed", findNone}}, // iSCSI
 	'd': {{"device-mapper: multipath", "Failing path", "kernel_path_failed", findNone}},
 	'E': {
 		{"EXT4-fs error", "", "kernel_fs_error", findParen},
@@ -75,6 +76,7 @@ var dmesgRules = map[byte][]dmesgRule{
 	'n': {{"nvme", " @ LBA ", "kernel_nvme_error", findFirst}},
 	'p': {{"pcieport ", "AER: ", "kernel_pcie_error", findNone}},
 	'r': {{"rport-", "blocked FC remote port time out", "kernel_path_failed", findNone}},
+	's': {{"session", "session recovery timed out", "kernel_path_failed", findNone}}, // iSCSI
 	't': {{"thermal ", "critical temperature", "kernel_thermal_critical", findNone}},
 	'u': {{"usb ", "USB disconnect", "kernel_usb_disconnect", findNone}},
 	'X': {
