@@ -95,9 +95,23 @@ type Flip struct {
 // points; their windows may be healthy or not, so that baselines are taken
 // from the healthy ones. It is pure.
 func (m *Model) Explain(points features.Rows[reduce.Point], d features.Rows[Diagnosis], at int, r *Rules, o Options) Explanation {
+	own, group := habits(points, d, at)
+	return m.ExplainAgainst(own, group, points, d, at, r, o)
+}
+
+// ExplainAgainst is Explain where it is known what the device's other healthy windows
+// are, and those of other devices of its group, so that points need only hold the
+// windows of the device.
+func (m *Model) ExplainAgainst(own, group [features.N]Median, points features.Rows[reduce.Point], d features.Rows[Diagnosis], at int, r *Rules, o Options) Explanation {
 	p := points.At(at)
 	var x Explanation
-	x.axes(points, d, at)
+	for f := range x.Axes {
+		x.Axes[f] = Axis{
+			Feature: features.Features[f].Name, Missing: !p.Window.Missing.Has(f),
+			Value: p.Vector[f], Centre: p.Space.Centre[f], Scale: p.Space.Scale[f], Z: p.Z[f],
+			Own: own[f], Group: group[f],
+		}
+	}
 	j := newJudge(r, m, o)
 	one := []reduce.Point{*p}
 	l := j.look(p)
@@ -150,17 +164,18 @@ func (m *Model) Explain(points features.Rows[reduce.Point], d features.Rows[Diag
 	return x
 }
 
-// axes holds the window against its centre, its device and its group.
-func (x *Explanation) axes(points features.Rows[reduce.Point], d features.Rows[Diagnosis], at int) {
+// habits are the medians of the device's other healthy windows, and of those of other
+// devices of its group.
+func habits(points features.Rows[reduce.Point], d features.Rows[Diagnosis], at int) (own, group [features.N]Median) {
 	p := points.At(at)
-	var own, group [features.N][]float64 // of the healthy windows
+	var ours, theirs [features.N][]float64
 	for i := range points.Len() {
 		if i == at || d.At(i).Verdict != Healthy {
 			continue
 		}
-		q, of := points.At(i), &own
+		q, of := points.At(i), &ours
 		if q.Window.Key != p.Window.Key {
-			if of = &group; q.Normal.Group != p.Normal.Group {
+			if of = &theirs; q.Normal.Group != p.Normal.Group {
 				continue
 			}
 		}
@@ -170,23 +185,10 @@ func (x *Explanation) axes(points features.Rows[reduce.Point], d features.Rows[D
 			}
 		}
 	}
-	for f := range x.Axes {
-		x.Axes[f] = Axis{
-			Feature: features.Features[f].Name, Missing: !p.Window.Missing.Has(f),
-			Value: p.Vector[f], Centre: p.Space.Centre[f], Scale: p.Space.Scale[f], Z: p.Z[f],
-			Own: median(own[f]), Group: median(group[f]),
-		}
+	for f := range own {
+		own[f], group[f] = MedianOf(ours[f]), MedianOf(theirs[f])
 	}
-}
-
-// median is that of values, which it sorts.
-func median(v []float64) Median {
-	n := len(v)
-	if n == 0 {
-		return Median{}
-	}
-	slices.Sort(v)
-	return Median{Value: (v[(n-1)/2] + v[n/2]) / 2, Windows: n}
+	return own, group
 }
 
 // hear holds an expression against the point looked at.

@@ -6,9 +6,10 @@ package features
 // fetched each call may give another copy. Whether several goroutines may ask is up to
 // what fetches them.
 type Rows[T any] struct {
-	list []T
-	n    int
-	at   func(i int) *T
+	list   []T
+	n      int
+	at     func(i int) *T
+	cursor func() func(i int) *T
 }
 
 // List gives rows that lie in memory.
@@ -16,6 +17,22 @@ func List[T any](list []T) Rows[T] { return Rows[T]{list: list, n: len(list)} }
 
 // Fetched gives n rows of which at gives each.
 func Fetched[T any](n int, at func(i int) *T) Rows[T] { return Rows[T]{n: n, at: at} }
+
+// WithCursor is the rows with a faster way to go through them: see Cursor.
+func (r Rows[T]) WithCursor(open func() func(i int) *T) Rows[T] {
+	r.cursor = open
+	return r
+}
+
+// Cursor gives a way to ask for one row after another, for one goroutine: several may
+// work at once, each with its own. What it gives holds until it is asked again, and is
+// At's otherwise.
+func (r Rows[T]) Cursor() func(i int) *T {
+	if r.cursor != nil {
+		return r.cursor()
+	}
+	return r.At
+}
 
 // Slice gives all rows in memory: for few.
 func (r Rows[T]) Slice() []T {
@@ -45,5 +62,12 @@ func (r Rows[T]) Range(from, to int) Rows[T] {
 	if r.at == nil {
 		return List(r.list[from:to:to])
 	}
-	return Fetched(to-from, func(i int) *T { return r.at(from + i) })
+	some := Fetched(to-from, func(i int) *T { return r.at(from + i) })
+	if r.cursor != nil {
+		some.cursor = func() func(i int) *T {
+			at := r.cursor()
+			return func(i int) *T { return at(from + i) }
+		}
+	}
+	return some
 }

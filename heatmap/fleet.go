@@ -67,13 +67,11 @@ type Fleet struct {
 // aligned at their starts.
 const alignedBelow = 0.125
 
-// NewFleet lays the windows on the grid. diagnoses is one a window, in the
-// same order, or nil (nothing judged). The order of the windows doesn't
-// matter.
-func NewFleet(windows features.Rows[features.Window], diagnoses features.Rows[cluster.Diagnosis], s Scale, o FleetOptions) *Fleet {
+// NewFleet lays the windows on the grid. Their order doesn't matter.
+func NewFleet(windows Cells, s Scale, o FleetOptions) *Fleet {
 	f := &Fleet{Merged: 1}
 	order := inOrder(windows)
-	f.rows(windows, diagnoses, order, o)
+	f.rows(windows, order, o)
 	if len(f.Devices) == 0 {
 		return f
 	}
@@ -88,11 +86,11 @@ func NewFleet(windows features.Rows[features.Window], diagnoses features.Rows[cl
 	for i := range f.Window {
 		f.Window[i] = -1
 	}
-	f.pathologies(diagnoses)
+	f.pathologies(windows)
 	row, ok := 0, false
 	var key features.Key
 	for n, w := range order {
-		win := windows.At(int(w))
+		win := windows.Cell(int(w))
 		if n == 0 || win.Key != key {
 			key = win.Key
 			row, ok = index[key]
@@ -100,30 +98,26 @@ func NewFleet(windows features.Rows[features.Window], diagnoses features.Rows[cl
 		if !ok {
 			continue
 		}
-		var d *cluster.Diagnosis
-		if int(w) < diagnoses.Len() {
-			d = diagnoses.At(int(w))
-		}
 		from := f.column(row, win.StartNS)
 		to := max(from+1, f.column(row, win.EndNS-1)+1)
 		for col := from; col < min(to, f.Cols); col++ {
-			f.put(row*f.Cols+col, win, d, w, s)
+			f.put(row*f.Cols+col, &win, w, s)
 		}
 	}
-	f.normals(diagnoses)
+	f.normals(windows)
 	return f
 }
 
 // inOrder gives the windows' indices by device, then time. Windows mostly come
 // so device by device, and then only their runs need be put in order.
-func inOrder(windows features.Rows[features.Window]) []int32 {
+func inOrder(windows Cells) []int32 {
 	type run struct{ from, to int }
 	var runs []run
 	straight := true
 	var key features.Key
 	last := int64(0)
 	for i := 0; i < windows.Len() && straight; i++ {
-		w := windows.At(i)
+		w := windows.Cell(i)
 		if i == 0 || w.Key != key {
 			runs, key = append(runs, run{from: i}), w.Key
 		} else {
@@ -133,9 +127,9 @@ func inOrder(windows features.Rows[features.Window]) []int32 {
 	}
 	order := make([]int32, 0, windows.Len())
 	if straight {
-		slices.SortStableFunc(runs, func(a, b run) int { return compareWindows(windows.At(a.from), windows.At(b.from)) })
+		slices.SortStableFunc(runs, func(a, b run) int { return compareCells(windows.Cell(a.from), windows.Cell(b.from)) })
 		for i, r := range runs {
-			straight = straight && (i == 0 || windows.At(runs[i-1].from).Key != windows.At(r.from).Key)
+			straight = straight && (i == 0 || windows.Cell(runs[i-1].from).Key != windows.Cell(r.from).Key)
 			for w := r.from; w < r.to; w++ {
 				order = append(order, int32(w))
 			}
@@ -146,29 +140,27 @@ func inOrder(windows features.Rows[features.Window]) []int32 {
 		for i := range windows.Len() {
 			order = append(order, int32(i))
 		}
-		slices.SortStableFunc(order, func(a, b int32) int { return compareWindows(windows.At(int(a)), windows.At(int(b))) })
+		slices.SortStableFunc(order, func(a, b int32) int { return compareCells(windows.Cell(int(a)), windows.Cell(int(b))) })
 	}
 	return order
 }
 
-func compareWindows(a, b *features.Window) int {
+func compareCells(a, b Cell) int {
 	return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Device, b.Device), cmp.Compare(a.StartNS, b.StartNS))
 }
 
 // rows finds the devices and sorts them.
-func (f *Fleet) rows(windows features.Rows[features.Window], diagnoses features.Rows[cluster.Diagnosis], order []int32, o FleetOptions) {
+func (f *Fleet) rows(windows Cells, order []int32, o FleetOptions) {
 	for _, i := range order {
-		w := windows.At(int(i))
+		w := windows.Cell(int(i))
 		if n := len(f.Devices); n == 0 || f.Devices[n-1].Key != w.Key {
 			f.Devices = append(f.Devices, Row{Key: w.Key, OriginNS: w.StartNS})
 		}
 		d := &f.Devices[len(f.Devices)-1]
 		d.Windows++
-		if int(i) < diagnoses.Len() {
-			if x := diagnoses.At(int(i)); x.Verdict == cluster.Sick {
-				d.Sick++
-				d.Worst = max(d.Worst, x.Severity)
-			}
+		if w.Verdict == cluster.Sick {
+			d.Sick++
+			d.Worst = max(d.Worst, w.Severity)
 		}
 	}
 	bySeverity := func(a, b Row) int {
@@ -188,12 +180,12 @@ func (f *Fleet) rows(windows features.Rows[features.Window], diagnoses features.
 }
 
 // grid fixes origin, step and size.
-func (f *Fleet) grid(windows features.Rows[features.Window], index map[features.Key]int, o FleetOptions) {
+func (f *Fleet) grid(windows Cells, index map[features.Key]int, o FleetOptions) {
 	step, first, last, longest, filled := int64(math.MaxInt64), int64(math.MaxInt64), int64(math.MinInt64), int64(0), int64(0)
 	row, ok := 0, false
 	var key features.Key
 	for i := range windows.Len() {
-		w := windows.At(i)
+		w := windows.Cell(i)
 		if i == 0 || w.Key != key {
 			key = w.Key
 			row, ok = index[key]
@@ -235,10 +227,10 @@ func (f *Fleet) column(row int, ns int64) int {
 	return int((ns - f.Devices[row].OriginNS) / f.StepNS)
 }
 
-func (f *Fleet) pathologies(diagnoses features.Rows[cluster.Diagnosis]) {
+func (f *Fleet) pathologies(windows Cells) {
 	seen, last := map[string]bool{}, ""
-	for i := range diagnoses.Len() {
-		if d := diagnoses.At(i); d.Pathology != last && d.Verdict == cluster.Sick && !seen[d.Pathology] && len(seen) < 254 {
+	for i := range windows.Len() {
+		if d := windows.Cell(i); d.Pathology != last && d.Verdict == cluster.Sick && !seen[d.Pathology] && len(seen) < 254 {
 			seen[d.Pathology], last = true, d.Pathology
 			f.Pathologies = append(f.Pathologies, d.Pathology)
 		}
@@ -246,26 +238,23 @@ func (f *Fleet) pathologies(diagnoses features.Rows[cluster.Diagnosis]) {
 	slices.Sort(f.Pathologies)
 }
 
-// put draws window w in cell i unless a worse or equal one stands there; d is
-// what is said of it, if anything.
-func (f *Fleet) put(i int, win *features.Window, d *cluster.Diagnosis, w int32, s Scale) {
+// put draws window w in cell i unless a worse or equal one stands there.
+func (f *Fleet) put(i int, win *Cell, w int32, s Scale) {
 	state, severity, class := Shown, 0.0, uint8(0)
 	if win.Idle {
 		state = Idle
 	}
-	if d != nil {
-		switch d.Verdict {
-		case cluster.Idle:
-			state = Idle
-		case cluster.Artefact:
-			state = Lossy
-		case cluster.Sick:
-			at, _ := slices.BinarySearch(f.Pathologies, d.Pathology)
-			class = uint8(at + 1)
-		}
-		if state == Shown {
-			severity = d.Severity
-		}
+	switch win.Verdict {
+	case cluster.Idle:
+		state = Idle
+	case cluster.Artefact:
+		state = Lossy
+	case cluster.Sick:
+		at, _ := slices.BinarySearch(f.Pathologies, win.Pathology)
+		class = uint8(at + 1)
+	}
+	if state == Shown && win.Verdict != "" {
+		severity = win.Severity
 	}
 	if f.Window[i] >= 0 {
 		// A judged window stands before an idle one, a sick one before both.
@@ -277,8 +266,7 @@ func (f *Fleet) put(i int, win *features.Window, d *cluster.Diagnosis, w int32, 
 		copy(f.Pix[4*i:], []uint8{0, 0, 0, 0})
 	}
 	f.Window[i], f.Severity[i], f.Class[i] = w, float32(severity), class
-	c := &win.Context
-	f.set(i, s, state, c[features.CtxIOPS], c[features.CtxLatencyMean], c[features.CtxMeanDepth])
+	f.set(i, s, state, win.Values[0], win.Values[1], win.Values[2])
 }
 
 func (f *Fleet) rank(i int) [3]float32 {
@@ -297,7 +285,7 @@ func rank(state State, class uint8, severity float64) [3]float32 {
 }
 
 // normals finds each row's median colour over its healthy cells.
-func (f *Fleet) normals(diagnoses features.Rows[cluster.Diagnosis]) {
+func (f *Fleet) normals(windows Cells) {
 	for row := range f.Devices {
 		var healthy, all [3][256]int
 		nh, na := 0, 0
@@ -307,7 +295,8 @@ func (f *Fleet) normals(diagnoses features.Rows[cluster.Diagnosis]) {
 				continue
 			}
 			c, _ := f.At(col, row)
-			ok := diagnoses.Len() == 0 || diagnoses.At(int(f.Window[i])).Verdict == cluster.Healthy
+			verdict := windows.Cell(int(f.Window[i])).Verdict
+			ok := verdict == "" || verdict == cluster.Healthy
 			na++
 			if ok {
 				nh++

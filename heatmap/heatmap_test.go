@@ -142,23 +142,23 @@ func golden(t *testing.T, name, got string) {
 func TestFleet(t *testing.T) {
 	ws, ds := grid("hhhhhh", "hhsshh", "..hhi.", "hhahhh", "sshhhh")
 	var b strings.Builder
-	b.WriteString("by severity\n" + dump(NewFleet(features.List(ws), features.List(ds), Mission(), DefaultFleetOptions())))
-	b.WriteString("by name\n" + dump(NewFleet(features.List(ws), features.List(ds), Mission(), FleetOptions{Order: ByName})))
-	b.WriteString("at most 3 columns\n" + dump(NewFleet(features.List(ws), features.List(ds), Mission(), FleetOptions{MaxColumns: 3})))
-	b.WriteString("at most 2 rows\n" + dump(NewFleet(features.List(ws), features.List(ds), Mission(), FleetOptions{MaxRows: 2})))
-	b.WriteString("nothing judged\n" + dump(NewFleet(features.List(ws), features.Rows[cluster.Diagnosis]{}, Mission(), DefaultFleetOptions())))
+	b.WriteString("by severity\n" + dump(NewFleet(Of(features.List(ws), features.List(ds)), Mission(), DefaultFleetOptions())))
+	b.WriteString("by name\n" + dump(NewFleet(Of(features.List(ws), features.List(ds)), Mission(), FleetOptions{Order: ByName})))
+	b.WriteString("at most 3 columns\n" + dump(NewFleet(Of(features.List(ws), features.List(ds)), Mission(), FleetOptions{MaxColumns: 3})))
+	b.WriteString("at most 2 rows\n" + dump(NewFleet(Of(features.List(ws), features.List(ds)), Mission(), FleetOptions{MaxRows: 2})))
+	b.WriteString("nothing judged\n" + dump(NewFleet(Of(features.List(ws), features.Rows[cluster.Diagnosis]{}), Mission(), DefaultFleetOptions())))
 	golden(t, "fleet.golden", b.String())
 }
 
 func TestFleetDoesNotDependOnTheOrderOfWindows(t *testing.T) {
 	ws, ds := grid("hhhhhh", "hhsshh", "..hhi.", "hhahhh", "sshhhh")
-	want := dump(NewFleet(features.List(ws), features.List(ds), Mission(), FleetOptions{MaxColumns: 3}))
+	want := dump(NewFleet(Of(features.List(ws), features.List(ds)), Mission(), FleetOptions{MaxColumns: 3}))
 	n := len(ws)
 	for i := range n / 2 {
 		ws[i], ws[n-1-i] = ws[n-1-i], ws[i]
 		ds[i], ds[n-1-i] = ds[n-1-i], ds[i]
 	}
-	if got := dump(NewFleet(features.List(ws), features.List(ds), Mission(), FleetOptions{MaxColumns: 3})); got != want {
+	if got := dump(NewFleet(Of(features.List(ws), features.List(ds)), Mission(), FleetOptions{MaxColumns: 3})); got != want {
 		t.Errorf("reversed windows give\n%s, want\n%s", got, want)
 	}
 }
@@ -170,7 +170,7 @@ func TestFleetAlignsRecordingsOfDifferentTimes(t *testing.T) {
 		ws[i].StartNS, ws[i].EndNS = ws[i].StartNS+shift, ws[i].EndNS+shift
 		ds[i].StartNS, ds[i].EndNS = ws[i].StartNS, ws[i].EndNS
 	}
-	f := NewFleet(features.List(ws), features.List(ds), Mission(), DefaultFleetOptions())
+	f := NewFleet(Of(features.List(ws), features.List(ds)), Mission(), DefaultFleetOptions())
 	if !f.Aligned || f.Cols != 3 || f.Rows != 10 {
 		t.Fatalf("aligned %v, %d x %d, want true, 3 x 10", f.Aligned, f.Cols, f.Rows)
 	}
@@ -182,10 +182,10 @@ func TestFleetAlignsRecordingsOfDifferentTimes(t *testing.T) {
 }
 
 func TestFleetOfNothing(t *testing.T) {
-	if f := NewFleet(features.Rows[features.Window]{}, features.Rows[cluster.Diagnosis]{}, Mission(), DefaultFleetOptions()); f.Rows != 0 || len(f.Pix) != 0 {
+	if f := NewFleet(Of(features.Rows[features.Window]{}, features.Rows[cluster.Diagnosis]{}), Mission(), DefaultFleetOptions()); f.Rows != 0 || len(f.Pix) != 0 {
 		t.Errorf("no windows give %d rows", f.Rows)
 	}
-	if j := NewJoint(features.Rows[features.Window]{}, Mission()); j.Total != 0 || len(j.Pix) != 0 {
+	if j := NewJoint(Of(features.Rows[features.Window]{}, features.Rows[cluster.Diagnosis]{}), Mission()); j.Total != 0 || len(j.Pix) != 0 {
 		t.Errorf("no windows give %d counts", j.Total)
 	}
 }
@@ -194,11 +194,11 @@ func TestGroupScale(t *testing.T) {
 	ws, ds := grid("hhhhhh", "ssssss")
 	// Healthy: IOPS 1000..6000, latency 20, depth 16..96. The 99th percentile
 	// of 6 values is the 5th (index 4): 5000 and 80.
-	got := GroupScale(features.List(ws), features.List(ds))
+	got := GroupScale(Of(features.List(ws), features.List(ds)))
 	if want := (Scale{"group", 5000, 20, 100}); got != want {
 		t.Errorf("scale %+v, want %+v", got, want)
 	}
-	if got := GroupScale(features.Rows[features.Window]{}, features.Rows[cluster.Diagnosis]{}); got.IOPS != 10000 || got.LatencyMS != 200 || got.Depth != 128 {
+	if got := GroupScale(Of(features.Rows[features.Window]{}, features.Rows[cluster.Diagnosis]{})); got.IOPS != 10000 || got.LatencyMS != 200 || got.Depth != 128 {
 		t.Errorf("without windows the scale is %+v", got)
 	}
 }
@@ -206,7 +206,7 @@ func TestGroupScale(t *testing.T) {
 func TestJointCountsEveryWindowOnce(t *testing.T) {
 	ws, _ := grid("hhhhhh", "hhsshh", "..hhi.", "hhahhh", "sshhhh")
 	ws[0].Context[features.CtxLatencyMean] = math.NaN()
-	j := NewJoint(features.List(ws), Mission())
+	j := NewJoint(Of(features.List(ws), features.Rows[cluster.Diagnosis]{}), Mission())
 	sum := 0
 	for i, n := range j.Count {
 		sum += int(n)
@@ -221,7 +221,7 @@ func TestJointCountsEveryWindowOnce(t *testing.T) {
 	pair := ws[1:3]
 	pair[0].Context, pair[1].Context = ws[1].Context, ws[1].Context
 	pair[1].Context[features.CtxMeanDepth] = 64
-	j = NewJoint(features.List(pair), Mission())
+	j = NewJoint(Of(features.List(pair), features.Rows[cluster.Diagnosis]{}), Mission())
 	for i, n := range j.Count {
 		if n != 2 {
 			continue

@@ -1,10 +1,6 @@
 package heatmap
 
-import (
-	"math"
-
-	"github.com/iopathy/iopathy/features"
-)
+import "math"
 
 // Joint is the map of IOPS by latency: both axes are logarithmic, a cell's
 // colour is the mean of each channel over the windows in it, its opacity
@@ -25,13 +21,13 @@ type Joint struct {
 const PerDecade = 10
 
 // NewJoint counts the windows that aren't idle.
-func NewJoint(windows features.Rows[features.Window], s Scale) *Joint {
+func NewJoint(windows Cells, s Scale) *Joint {
 	j := &Joint{PerDecade: PerDecade}
 	lo, hi := [2]int{math.MaxInt, math.MaxInt}, [2]int{math.MinInt, math.MinInt}
 	bins := make([][2]int32, windows.Len())
 	for i := range windows.Len() {
-		w := windows.At(i)
-		b, ok := bin(w)
+		w := windows.Cell(i)
+		b, ok := bin(&w)
 		if !ok {
 			bins[i][0] = math.MinInt32
 			if !w.Idle {
@@ -59,13 +55,13 @@ func NewJoint(windows features.Rows[features.Window], s Scale) *Joint {
 		if bins[i][0] == math.MinInt32 {
 			continue
 		}
-		c := &windows.At(i).Context
+		c := windows.Cell(i).Values
 		cell := (rows-1-(int(bins[i][1])-j.LatencyDecade*PerDecade))*cols + int(bins[i][0]) - j.IOPSDecade*PerDecade
 		j.Count[cell]++
-		color := s.Color(c[features.CtxIOPS], c[features.CtxLatencyMean], c[features.CtxMeanDepth])
+		color := s.Color(c[0], c[1], c[2])
 		for k := range 3 {
 			sums[cell][k] += int64(color[k])
-			if v := c[channelFacts[k]]; !math.IsNaN(v) {
+			if v := c[k]; !math.IsNaN(v) {
 				values[cell][k] += v
 			}
 		}
@@ -102,8 +98,8 @@ func opacity(n, most int32) uint8 {
 }
 
 // bin gives the log bins of IOPS and latency.
-func bin(w *features.Window) ([2]int, bool) {
-	x, y := w.Context[features.CtxIOPS], w.Context[features.CtxLatencyMean]
+func bin(w *Cell) ([2]int, bool) {
+	x, y := w.Values[0], w.Values[1]
 	if w.Idle || !(x > 0) || !(y > 0) || math.IsInf(x, 0) || math.IsInf(y, 0) {
 		return [2]int{}, false
 	}

@@ -25,19 +25,19 @@ func Mission() Scale { return Scale{Name: "mission", IOPS: 10000, LatencyMS: 200
 // GroupScale is the default scale: the 99th percentile of each channel over
 // the healthy windows, rounded up to 1, 2 or 5 times a power of ten. With no
 // healthy window all that aren't idle are taken; a channel that nothing tells
-// falls back to Mission's. diagnoses is one a window, or nil.
-func GroupScale(windows features.Rows[features.Window], diagnoses features.Rows[cluster.Diagnosis]) Scale {
+// falls back to Mission's.
+func GroupScale(windows Cells) Scale {
 	s := Mission()
 	s.Name = "group"
 	var healthy, all [3]steps125
 	for i := range windows.Len() {
-		w := windows.At(i)
+		w := windows.Cell(i)
 		if w.Idle {
 			continue
 		}
-		ok := i < diagnoses.Len() && diagnoses.At(i).Verdict == cluster.Healthy
-		for c, fact := range channelFacts {
-			if step := stepOf(w.Context[fact]); step >= 0 {
+		ok := w.Verdict == cluster.Healthy
+		for c, v := range w.Values {
+			if step := stepOf(v); step >= 0 {
 				all[c].add(step)
 				if ok {
 					healthy[c].add(step)
@@ -138,5 +138,5 @@ func level(v float64) uint8 {
 	return uint8(min(v, 1) * 255)
 }
 
-// channelFacts are the facts of the context behind red, green and blue.
-var channelFacts = [3]int{features.CtxIOPS, features.CtxLatencyMean, features.CtxMeanDepth}
+// Facts are those of the context behind red, green and blue.
+var Facts = [3]int{features.CtxIOPS, features.CtxLatencyMean, features.CtxMeanDepth}

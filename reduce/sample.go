@@ -56,7 +56,7 @@ func InTurn(ws features.Rows[features.Window]) []Turned {
 			from = i
 		}
 		last = w.Key
-		all[i] = Turned{int32(i), Turn{Idle: w.Idle, Hash: hashOf(w, 0)}}
+		all[i] = Turned{int32(i), Turn{Idle: w.Idle, Hash: hashOf(w.Key, w.StartNS, 0)}}
 	}
 	rank(all[from:])
 	slices.SortFunc(all, byTurn)

@@ -22,67 +22,69 @@ func DefaultMapOptions() MapOptions {
 	return MapOptions{Most: 2000, Neighbours: 15, Epochs: 200, Seed: 1}
 }
 
-// MapPoints picks the points of a map: of the usable ones those with the
+// MapPoints picks the points of a map, of n: of the usable ones those with the
 // smallest hash of host, device and start, at most o.Most of them, so that
 // the choice depends on neither order nor arrival. It gives their indices in
-// the order of their keys.
-func MapPoints(points features.Rows[Point], usable func(i int) bool, o MapOptions) []int {
+// the order of their keys; at tells device and start of a point's window.
+func MapPoints(n int, at func(i int) (features.Key, int64), usable func(i int) bool, o MapOptions) []int {
 	type entry struct {
 		hash uint64
-		at   int
+		i    int
 	}
-	n := 0
-	for i := range points.Len() {
+	many := 0
+	for i := range n {
 		if usable(i) {
-			n++
+			many++
 		}
 	}
 	// Hashes are even: of many, those below four times the share that is
 	// wanted hold the smallest ones, and no more need be kept.
 	limit := uint64(math.MaxUint64)
-	if o.Most > 0 && n > 16*o.Most {
-		limit = math.MaxUint64 / uint64(n) * uint64(4*o.Most)
+	if o.Most > 0 && many > 16*o.Most {
+		limit = math.MaxUint64 / uint64(many) * uint64(4*o.Most)
 	}
 	var all []entry
 	pick := func() {
 		all = all[:0]
-		for i := range points.Len() {
+		for i := range n {
 			if !usable(i) {
 				continue
 			}
-			if h := hashOf(points.At(i).Window, o.Seed); h <= limit {
+			k, start := at(i)
+			if h := hashOf(k, start, o.Seed); h <= limit {
 				all = append(all, entry{h, i})
 			}
 		}
 	}
-	if pick(); len(all) < min(n, o.Most) {
+	if pick(); len(all) < min(many, o.Most) {
 		limit = math.MaxUint64
 		pick()
 	}
 	byKey := func(a, b int) int {
-		x, y := points.At(a).Window, points.At(b).Window
-		return cmp.Or(cmp.Compare(x.Host, y.Host), cmp.Compare(x.Device, y.Device), cmp.Compare(x.StartNS, y.StartNS))
+		x, from := at(a)
+		y, to := at(b)
+		return cmp.Or(cmp.Compare(x.Host, y.Host), cmp.Compare(x.Device, y.Device), cmp.Compare(from, to))
 	}
-	slices.SortFunc(all, func(a, b entry) int { return cmp.Or(cmp.Compare(a.hash, b.hash), byKey(a.at, b.at)) })
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Or(cmp.Compare(a.hash, b.hash), byKey(a.i, b.i)) })
 	all = all[:min(len(all), o.Most)]
 	picked := make([]int, len(all))
 	for i := range all {
-		picked[i] = all[i].at
+		picked[i] = all[i].i
 	}
 	slices.SortFunc(picked, byKey)
 	return picked
 }
 
-func hashOf(w *features.Window, seed uint64) uint64 {
+func hashOf(k features.Key, startNS int64, seed uint64) uint64 {
 	h := uint64(14695981039346656037) // FNV-1a
 	add := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
-	for _, s := range [2]string{w.Host, w.Device} {
+	for _, s := range [2]string{k.Host, k.Device} {
 		for i := range len(s) {
 			add(s[i])
 		}
 		add(0)
 	}
-	for _, v := range [2]uint64{uint64(w.StartNS), seed} {
+	for _, v := range [2]uint64{uint64(startNS), seed} {
 		for i := range 8 {
 			add(byte(v >> (8 * i)))
 		}

@@ -124,6 +124,10 @@ func TestMapOfFew(t *testing.T) {
 
 // The choice depends on neither order nor number of the others, is bounded,
 // and comes in the order of the keys.
+func placed(points []Point) func(i int) (features.Key, int64) {
+	return func(i int) (features.Key, int64) { return points[i].Window.Key, points[i].Window.StartNS }
+}
+
 func TestMapPoints(t *testing.T) {
 	o := DefaultMapOptions()
 	o.Most = 50
@@ -138,24 +142,24 @@ func TestMapPoints(t *testing.T) {
 		return s
 	}
 	all := func(int) bool { return true }
-	want := name(points, MapPoints(features.List(points), all, o))
+	want := name(points, MapPoints(len(points), placed(points), all, o))
 	rng := rand.New(rand.NewPCG(1, 1))
 	rng.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
-	if got := name(points, MapPoints(features.List(points), all, o)); !slices.Equal(got, want) || len(got) != 50 {
+	if got := name(points, MapPoints(len(points), placed(points), all, o)); !slices.Equal(got, want) || len(got) != 50 {
 		t.Errorf("in another order %v, want %v", got, want)
 	}
 	odd := func(i int) bool { return points[i].Window.StartNS%2 == 1 }
-	for _, at := range name(points, MapPoints(features.List(points), odd, o)) {
+	for _, at := range name(points, MapPoints(len(points), placed(points), odd, o)) {
 		if at%2 == 0 {
 			t.Errorf("point %d isn't usable", at)
 		}
 	}
-	if got := MapPoints(features.List(points[:3]), all, o); len(got) != 3 {
+	if got := MapPoints(len(points[:3]), placed(points[:3]), all, o); len(got) != 3 {
 		t.Errorf("of three points %v", got)
 	}
 	seen := map[uint64]bool{}
 	for i := range points {
-		seen[hashOf(points[i].Window, 1)] = true
+		seen[hashOf(points[i].Window.Key, points[i].Window.StartNS, 1)] = true
 	}
 	if len(seen) != len(points) {
 		t.Errorf("%d hashes of %d windows", len(seen), len(points))
@@ -192,12 +196,14 @@ func TestMapPointsOfMany(t *testing.T) {
 		points[i].Window = &windows[i]
 	}
 	o := MapOptions{Most: 50, Seed: 3}
-	got := MapPoints(features.List(points), func(int) bool { return true }, o)
+	got := MapPoints(len(points), placed(points), func(int) bool { return true }, o)
 	all := make([]int, n)
 	for i := range all {
 		all[i] = i
 	}
-	slices.SortFunc(all, func(a, b int) int { return cmp.Compare(hashOf(&windows[a], 3), hashOf(&windows[b], 3)) })
+	slices.SortFunc(all, func(a, b int) int {
+		return cmp.Compare(hashOf(windows[a].Key, windows[a].StartNS, 3), hashOf(windows[b].Key, windows[b].StartNS, 3))
+	})
 	want := all[:50]
 	slices.Sort(want)
 	slices.Sort(got)

@@ -50,16 +50,38 @@ func (a *applications) line() string {
 // on hosts whose disks were recorded in the same time: what the one does the other
 // carries, so sums over devices leave the former out.
 func ApplicationsAbove(windows features.Rows[features.Window]) map[features.Key]bool {
+	return applicationsAbove(windows.Len(), func(i int) placed {
+		w := windows.At(i)
+		return placed{w.Key, w.StartNS, w.EndNS, w.Kind}
+	})
+}
+
+// ApplicationsAbove are those among the devices of the windows.
+func (g *Digest) ApplicationsAbove() map[features.Key]bool {
+	return applicationsAbove(g.n, func(i int) placed {
+		r := g.row(i)
+		return placed{g.keys[r.device], r.startNS, r.endNS, ingest.LatencyKind(r.kind)}
+	})
+}
+
+// placed is where a window stands, and what tells of it.
+type placed struct {
+	features.Key
+	StartNS, EndNS int64
+	Kind           ingest.LatencyKind
+}
+
+func applicationsAbove(n int, at func(i int) placed) map[features.Key]bool {
 	type span struct{ from, to int64 }
 	app := map[features.Key]span{}
 	disks := map[string][]features.Key{}
 	spans := map[features.Key]span{}
 	block := map[features.Key]bool{}
-	for i := 0; i < windows.Len(); {
-		first := windows.At(i)
+	for i := 0; i < n; {
+		first := at(i)
 		k, s, isBlock := first.Key, span{first.StartNS, first.EndNS}, false
-		for ; i < windows.Len(); i++ { // a device's windows stand together
-			w := windows.At(i)
+		for ; i < n; i++ { // a device's windows stand together
+			w := at(i)
 			if w.Key != k {
 				break
 			}

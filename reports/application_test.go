@@ -33,9 +33,10 @@ func TestApplicationsAbove(t *testing.T) {
 		in.Result.Episodes = append(in.Result.Episodes, cluster.Episode{Key: windows[i].Key, DelayedBytes: 1, SickSeconds: 10})
 	}
 	for i := range windows {
-		in.Result.Diagnoses.At(i).Verdict = cluster.Sick
+		d := in.Result.Diagnoses.At(i)
+		d.Key, d.StartNS, d.Verdict = windows[i].Key, windows[i].StartNS, cluster.Sick
 	}
-	f := gather(in)
+	f := gathered(t, in)
 	if f.disks() != 4 || f.windows() != 5 || f.sickDevices != 4 || f.verdicts[cluster.Sick] != 5 {
 		t.Errorf("%d devices, %d sick, %d windows, %d sick: want 4, 4, 5, 5", f.disks(), f.sickDevices, f.windows(), f.verdicts[cluster.Sick])
 	}

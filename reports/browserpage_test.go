@@ -20,8 +20,8 @@ import (
 func TestBrowserMapShowsTheRightColours(t *testing.T) {
 	in := made(80, 40, 14, 3)
 	b := openPage(t, in)
-	f := gather(in)
-	fleet := heatmap.NewFleet(in.Windows, in.Result.Diagnoses, f.scale, heatmap.DefaultFleetOptions())
+	f := gathered(t, in)
+	fleet := heatmap.NewFleet(f.all, f.scale, heatmap.DefaultFleetOptions())
 	cells := [][2]int{{3, 0}, {30, 0}, {20, 9}, {35, 12}, {10, 40}, {38, 60}}
 	for _, c := range cells {
 		want, state := fleet.At(c[0], c[1])
@@ -45,7 +45,7 @@ func TestBrowserMapShowsTheRightColours(t *testing.T) {
 	}
 	b.click(`[data-view="all"]`)
 	b.click(`[data-order="name"]`)
-	byName := heatmap.NewFleet(in.Windows, in.Result.Diagnoses, f.scale, heatmap.FleetOptions{Order: heatmap.ByName})
+	byName := heatmap.NewFleet(f.all, f.scale, heatmap.FleetOptions{Order: heatmap.ByName})
 	want, _ := byName.At(7, 5)
 	if got := b.color("fleet", 7, 5); !near(got, want) {
 		t.Errorf("by name: cell is %s, want %s", got.Hex(), want.Hex())
@@ -59,7 +59,7 @@ func TestBrowserMapShowsTheRightColours(t *testing.T) {
 	}
 	b.click(`[data-zoom="reset"]`)
 
-	joint := heatmap.NewJoint(in.Windows, f.scale)
+	joint := heatmap.NewJoint(f.all, f.scale)
 	top := 0
 	for i, n := range joint.Count {
 		if n > joint.Count[top] {
@@ -76,8 +76,8 @@ func TestBrowserMapShowsTheRightColours(t *testing.T) {
 func TestBrowserTooltipAndKeys(t *testing.T) {
 	in := made(20, 40, 6, 3)
 	b := openPage(t, in)
-	f := gather(in)
-	fleet := heatmap.NewFleet(in.Windows, in.Result.Diagnoses, f.scale, heatmap.DefaultFleetOptions())
+	f := gathered(t, in)
+	fleet := heatmap.NewFleet(f.all, f.scale, heatmap.DefaultFleetOptions())
 	b.show("fleet")
 	tip := b.hover("fleet", 30, 0)
 	w := in.Windows.At(int(fleet.Window[30]))

@@ -62,7 +62,7 @@ func TestCardTellsWhatDecided(t *testing.T) {
 func TestCardsInJSON(t *testing.T) {
 	in := made(20, 40, 6, 3)
 	key := carded(in)
-	cards := gather(in).jsonCards()
+	cards := gathered(t, in).jsonCards()
 	if len(cards) != 6 || cards[0].Host != key.Host || cards[0].Device != key.Device {
 		t.Fatalf("%d cards, the first of %s/%s", len(cards), cards[0].Host, cards[0].Device)
 	}
@@ -110,7 +110,7 @@ func TestGridTableAddsUp(t *testing.T) {
 // the band holds the healthy.
 func TestPlaneTellsBusyFromSick(t *testing.T) {
 	in := made(20, 40, 6, 3)
-	f := gather(in)
+	f := gathered(t, in)
 	healthy, above := 0, 0
 	b := f.healthyBand()
 	for _, g := range f.groups {

@@ -141,7 +141,7 @@ func (f *facts) components() (picture, int) {
 	var xs, ys []float64
 	for i, g := range f.groups {
 		for k := 0; k < len(g.windows); k += step {
-			y := f.in.Points.At(int(g.windows[k])).Y
+			y := f.all.row(int(g.windows[k])).y
 			at := [2]float64{round3(y[0]), round3(y[1])}
 			data[i] = append(data[i], at)
 			xs, ys = append(xs, at[0]), append(ys, at[1])

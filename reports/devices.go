@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/iopathy/iopathy/cluster"
-	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/ingest"
 )
 
 // deviceRow is a device's line in the table of all.
@@ -29,9 +29,8 @@ func (f *facts) deviceTable(p *pageView) {
 			Anchor: f.anchor(d), Device: deviceLabel(d.Key), Level: d.level, Worst: "–", Windows: len(d.windows),
 			Healthy: d.verdicts[cluster.Healthy], Idle: d.verdicts[cluster.Idle],
 			Lost: d.verdicts[cluster.Artefact], Sick: d.verdicts[cluster.Sick],
-			Kind:    f.in.Windows.At(d.windows[0]).Kind.String(),
-			IOPS:    f.middle(d, features.CtxIOPS),
-			Latency: f.middle(d, features.CtxLatencyMean), Depth: f.middle(d, features.CtxMeanDepth),
+			Kind: f.kind(d),
+			IOPS: f.middle(d, 0), Latency: f.middle(d, 1), Depth: f.middle(d, 2),
 		}
 		if d.worst > 0 {
 			r.Worst = fmt.Sprintf("%.1f", d.worst)
@@ -52,13 +51,18 @@ func (f *facts) deviceTable(p *pageView) {
 	}
 }
 
-// middle is the median of a fact over a device's windows that aren't idle.
-func (f *facts) middle(d *device, fact int) string {
+// kind is that of the latencies of a device.
+func (f *facts) kind(d *device) string {
+	return ingest.LatencyKind(f.all.row(d.windows[0]).kind).String()
+}
+
+// middle is the median of one of the maps' values over a device's windows that
+// aren't idle.
+func (f *facts) middle(d *device, value int) string {
 	v := f.spare[:0]
 	for _, i := range d.windows {
-		if w := f.in.Windows.At(i); !w.Idle && !math.IsNaN(w.Context[fact]) {
-			x := w.Context[fact]
-			v = append(v, x)
+		if r := f.all.row(i); r.flags&rowIdle == 0 && !math.IsNaN(r.values[value]) {
+			v = append(v, r.values[value])
 		}
 	}
 	if len(v) == 0 {
@@ -72,7 +76,7 @@ func (f *facts) middle(d *device, fact int) string {
 func (f *facts) kinds() string {
 	n := map[string]int{}
 	for _, d := range f.devices {
-		n[f.in.Windows.At(d.windows[0]).Kind.String()]++
+		n[f.kind(d)]++
 	}
 	if len(n) < 2 {
 		return ""

@@ -15,6 +15,7 @@ import (
 // that they can't differ.
 type facts struct {
 	in           *Input
+	all          *Digest // of the windows
 	scale        heatmap.Scale
 	first, last  int64 // of the windows
 	time         moments
@@ -59,6 +60,7 @@ type device struct {
 	worst      float64 // largest severity of its sick windows, or of its episodes
 	level      string  // of its worst episode
 	episodes   []cluster.Episode
+	run        *deviceRun // what its windows are when healthy; nil where they don't stand together
 }
 
 // quality is the account of the data in one line.
@@ -72,17 +74,24 @@ type quality struct {
 	artefact int
 }
 
-func gather(in *Input) *facts {
+func gather(in *Input) (*facts, error) {
+	all := in.Digest
+	if all == nil {
+		var err error
+		if all, err = NewDigest(in, 1, Labels{}); err != nil {
+			return nil, err
+		}
+	}
 	f := &facts{
-		in: in, scale: in.Scale,
+		in: in, all: all, scale: in.Scale,
 		verdicts: map[cluster.Verdict]int{}, appVerdicts: map[cluster.Verdict]int{}, byPathology: map[string]int{}, byClass: map[int]int{},
 		classDevices: map[int]map[features.Key]bool{}, stages: map[int]*analysis.Ladder{}, index: map[features.Key]*device{},
 	}
 	if f.scale == (heatmap.Scale{}) {
-		f.scale = heatmap.GroupScale(in.Windows, in.Result.Diagnoses)
+		f.scale = heatmap.GroupScale(all)
 	}
 	f.tally()
-	above := ApplicationsAbove(in.Windows)
+	above := all.ApplicationsAbove()
 	f.time = newMoments(f.first, f.last)
 	f.listed, f.leftOut = cluster.Costliest(in.Result.Episodes, in.Budget)
 	for _, e := range in.Result.Episodes {
@@ -98,12 +107,18 @@ func gather(in *Input) *facts {
 			}
 		}
 	}
-	covered, judged := 0.0, 0
+	covered, judged := all.covered, all.judged
+	f.quality.low = all.low
+	if !all.straight {
+		covered, judged, f.quality.low = 0, 0, 0
+	}
 	for _, d := range f.devices {
 		if d.disordered {
-			slices.SortStableFunc(d.windows, func(a, b int) int { return cmp.Compare(in.Windows.At(a).StartNS, in.Windows.At(b).StartNS) })
+			slices.SortStableFunc(d.windows, func(a, b int) int { return cmp.Compare(all.row(a).startNS, all.row(b).startNS) })
 		}
-		f.cover(d, &covered, &judged)
+		if !all.straight {
+			f.cover(d, &covered, &judged)
+		}
 		sick, attention := b2i(d.verdicts[cluster.Sick] > 0), b2i(d.level != "")
 		if d.above = above[d.Key]; d.above {
 			f.setApart(d, sick, attention)
@@ -126,7 +141,7 @@ func gather(in *Input) *facts {
 	}
 	f.groups = f.scatterGroups()
 	f.judgeQuality()
-	return f
+	return f, nil
 }
 
 // setApart takes a device of applications out of what is counted of all.
@@ -141,7 +156,7 @@ func (f *facts) setApart(d *device, sick, attention int) {
 		f.appVerdicts[v] += n
 	}
 	for _, i := range d.windows {
-		if g := f.in.Result.Diagnoses.At(i); g.Verdict == cluster.Sick && !f.hasClass(g.ClassID) {
+		if g := f.all.row(i); g.verdict() == cluster.Sick && !f.hasClass(int(g.class)) {
 			f.appsOutside++
 		}
 	}
@@ -150,7 +165,8 @@ func (f *facts) setApart(d *device, sick, attention int) {
 // tally counts the windows. They stand device by device, mostly in long runs
 // of one verdict, so the maps are asked once a run.
 func (f *facts) tally() {
-	in := f.in
+	all := f.all
+	number := int32(-1) // of dev
 	var (
 		dev      *device
 		verdict  cluster.Verdict
@@ -172,41 +188,46 @@ func (f *facts) tally() {
 		}
 		run, sickRun = 0, 0
 	}
-	for i := range in.Windows.Len() {
-		w, d := in.Windows.At(i), in.Result.Diagnoses.At(i)
-		if i == 0 || w.StartNS < f.first {
-			f.first = w.StartNS
+	for i := range all.Len() {
+		r := all.row(i)
+		if i == 0 || r.startNS < f.first {
+			f.first = r.startNS
 		}
-		if i == 0 || w.EndNS > f.last {
-			f.last = w.EndNS
+		if i == 0 || r.endNS > f.last {
+			f.last = r.endNS
 		}
-		if dev == nil || dev.Key != w.Key {
+		if r.device != number {
 			flush()
-			if dev = f.index[w.Key]; dev == nil {
-				dev = &device{Key: w.Key, verdicts: map[cluster.Verdict]int{}}
-				f.index[w.Key] = dev
+			key := all.keys[r.device]
+			if dev = f.index[key]; dev == nil {
+				dev = &device{Key: key, verdicts: map[cluster.Verdict]int{}}
+				if all.straight {
+					dev.run = &all.runs[r.device]
+					dev.windows = make([]int, 0, dev.run.to-dev.run.from)
+				}
+				f.index[key] = dev
 				f.devices = append(f.devices, dev)
 			}
-			class = -1
+			class, number = -1, r.device
 		}
-		dev.disordered = dev.disordered || len(dev.windows) > 0 && w.StartNS < dev.last
-		dev.windows, dev.last = append(dev.windows, i), w.StartNS
-		if d.Verdict != verdict {
+		dev.disordered = dev.disordered || len(dev.windows) > 0 && r.startNS < dev.last
+		dev.windows, dev.last = append(dev.windows, i), r.startNS
+		if v := r.verdict(); v != verdict {
 			flush()
-			verdict = d.Verdict
+			verdict = v
 		}
 		run++
-		if d.Verdict != cluster.Sick {
+		if verdict != cluster.Sick {
 			continue
 		}
-		dev.worst = max(dev.worst, d.Severity)
-		if class < 0 || d.Pathology != slug || d.ClassID != classRaw {
+		dev.worst = max(dev.worst, r.severity)
+		if class < 0 || all.slugs[r.slug] != slug || int(r.class) != classRaw {
 			if sickRun > 0 {
 				f.byPathology[slug] += sickRun
 				f.byClass[class] += sickRun
 				sickRun = 0
 			}
-			slug, classRaw, class = d.Pathology, d.ClassID, d.ClassID
+			slug, classRaw, class = all.slugs[r.slug], int(r.class), int(r.class)
 			if !f.hasClass(class) {
 				class = 0
 			}
@@ -214,11 +235,13 @@ func (f *facts) tally() {
 				f.classDevices[class] = map[features.Key]bool{}
 				f.stages[class] = &analysis.Ladder{}
 			}
-			f.classDevices[class][w.Key] = true
+			f.classDevices[class][dev.Key] = true
 			stages = f.stages[class]
 		}
 		sickRun++
-		stages.Add(w)
+		if r.flags&rowLadder != 0 {
+			stages.Add(f.in.Windows.At(i))
+		}
 	}
 	flush()
 }

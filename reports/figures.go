@@ -34,10 +34,11 @@ type figureFile struct {
 // which tells what each shows and of which device. The same Input gives the
 // same files.
 func Figures(in *Input, put Put) error {
-	if err := in.check(); err != nil {
+	f, err := gather(in)
+	if err != nil {
 		return err
 	}
-	all, err := gather(in).figures()
+	all, err := f.figures()
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func Figures(in *Input, put Put) error {
 func (f *facts) figures() ([]figureFile, error) {
 	p := newPage(f)
 	var all []figureFile
-	fleet := heatmap.NewFleet(f.in.Windows, f.in.Result.Diagnoses, f.scale, f.fleetOptions())
+	fleet := heatmap.NewFleet(f.all, f.scale, f.fleetOptions())
 	if fleet.Rows > 0 {
 		f.fleetMap(p, fleet)
 		palette := f.palette(fleet)
@@ -79,7 +80,7 @@ func (f *facts) figures() ([]figureFile, error) {
 		_, series := f.course(p, fleet)
 		all = append(all, figureFile{name: "course", title: "Sick windows over time", caption: "Bars of " + p.Course.Step, pic: series, legend: p.Course.Legend})
 	}
-	if joint := heatmap.NewJoint(f.in.Windows, f.scale); joint.Total > 0 {
+	if joint := heatmap.NewJoint(f.all, f.scale); joint.Total > 0 {
 		f.jointMap(p, joint)
 		cells, err := pngOf(joint.Pix, joint.Cols, joint.Rows)
 		if err != nil {

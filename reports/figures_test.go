@@ -85,8 +85,8 @@ func TestFiguresStandAlone(t *testing.T) {
 
 func TestFigureOfTheFleetHoldsItsColours(t *testing.T) {
 	in := made(40, 30, 9, 3)
-	f := gather(in)
-	fleet := heatmap.NewFleet(in.Windows, in.Result.Diagnoses, f.scale, f.fleetOptions())
+	f := gathered(t, in)
+	fleet := heatmap.NewFleet(f.all, f.scale, f.fleetOptions())
 	files := figureFiles(t, in)
 	look := func(view string, col, row int) heatmap.RGB {
 		t.Helper()
@@ -158,7 +158,7 @@ func TestTablesAddUp(t *testing.T) {
 			t.Errorf("%s is %d, want %d", what, got, want)
 		}
 	}
-	f := gather(in)
+	f := gathered(t, in)
 	check("windows of the devices", sums["devices.windows"], int64(in.Windows.Len()))
 	check("verdicts of the devices", sums["devices.healthy"]+sums["devices.idle"]+sums["devices.artefact"]+sums["devices.sick"], sums["devices.windows"])
 	check("sick windows of the classes", sums["classes.windows"]+int64(f.byClass[0]), sums["devices.sick"])

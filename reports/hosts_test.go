@@ -36,7 +36,7 @@ func TestHostsPanel(t *testing.T) {
 		t.Fatal("no panel of hosts")
 	}
 	panel := got[at : at+strings.Index(got[at:], "</div>")]
-	f := gather(in)
+	f := gathered(t, in)
 	for _, want := range []string{
 		"h&lt;01&gt;", "sda, sdb, &lt;b&gt;sdc&lt;/b&gt;", "stopped and went on within 20 ms of each other", "for up to 2 s", "the longest at " + f.time.full(pauses[1].FromNS),
 		"<b><bdi>h02</bdi></b>: page faults a page read: 0.9 major page faults a page read.",

@@ -31,14 +31,14 @@ var templates embed.FS
 
 // HTML writes the report as one page.
 func HTML(w io.Writer, in *Input) error {
-	if err := in.check(); err != nil {
-		return err
-	}
 	t, err := template.ParseFS(templates, "templates/*.html")
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	f := gather(in)
+	f, err := gather(in)
+	if err != nil {
+		return err
+	}
 	// The maps' cells and the map of windows take as long as all the rest, and
 	// need nothing of it.
 	var side aside
@@ -125,13 +125,13 @@ type cells struct {
 func newCells(f *facts) *cells { return &cells{f: f} }
 
 func (c *cells) draw() {
-	in, f := c.f.in, c.f
-	c.fleet = heatmap.NewFleet(in.Windows, in.Result.Diagnoses, f.scale, f.fleetOptions())
+	f := c.f
+	c.fleet = heatmap.NewFleet(f.all, f.scale, f.fleetOptions())
 	if c.fleet.Rows > 0 {
 		c.fleetPacked = c.fleet.Pack(f.scale)
 		c.fleetStream = deflated(append(halves(c.fleetPacked.Values), c.fleetPacked.State, c.fleet.Class, quantise(c.fleet))...)
 	}
-	c.joint = heatmap.NewJoint(in.Windows, f.scale)
+	c.joint = heatmap.NewJoint(f.all, f.scale)
 	if c.joint.Total > 0 {
 		c.jointPacked = c.joint.Pack(f.scale)
 		c.jointStream = deflated(c.jointPacked.Values, c.jointPacked.State, alphas(&c.joint.Raster))

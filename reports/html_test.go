@@ -149,7 +149,7 @@ func TestHTMLTakesTheGivenEcharts(t *testing.T) {
 
 func TestCountsAddUp(t *testing.T) {
 	in := made(40, 30, 13, 5)
-	f := gather(in)
+	f := gathered(t, in)
 	verdicts := 0
 	for _, n := range f.verdicts {
 		verdicts += n
@@ -184,7 +184,7 @@ func TestCountsAddUp(t *testing.T) {
 	// A class that the result doesn't list counts as outside, not as lost.
 	lost := in.Result.Classes[0]
 	in.Result.Classes = in.Result.Classes[1:]
-	f = gather(in)
+	f = gathered(t, in)
 	check("outside the classes", f.byClass[0], lost.Members)
 }
 
@@ -301,7 +301,7 @@ func TestMapOfWindows(t *testing.T) {
 	if !strings.Contains(one, "A picture only") || !strings.Contains(one, `aria-label="Map of windows by UMAP`) {
 		t.Error("the page has no map of windows")
 	}
-	f := gather(in)
+	f := gathered(t, in)
 	p := newPage(f)
 	f.neighbourhood(p)
 	if len(p.Neighbours.Rows) != len(f.groups) {

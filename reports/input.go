@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/iopathy/iopathy/cluster"
@@ -17,6 +16,7 @@ type Input struct {
 	Title     string // "" for the default
 	Version   string // of the program
 	Windows   features.Rows[features.Window]
+	Digest    *Digest                     // of the windows, where it is there already: see NewDigest
 	Points    features.Rows[reduce.Point] // one a window, in the same order; none if unknown
 	Result    cluster.Result
 	Catalogue cluster.Catalogue
@@ -75,14 +75,8 @@ func sum(m map[string]int64) int64 {
 
 // check refuses an Input whose parts don't belong together.
 func (in *Input) check() error {
-	if in == nil {
-		return errors.New("report: no input")
-	}
-	if n := in.Result.Diagnoses.Len(); n != in.Windows.Len() {
-		return fmt.Errorf("report: %d diagnoses for %d windows", n, in.Windows.Len())
-	}
-	if n := in.Points.Len(); n != 0 && n != in.Windows.Len() {
-		return fmt.Errorf("report: %d points for %d windows", n, in.Windows.Len())
+	if err := in.fits(); err != nil || in.Digest != nil {
+		return err
 	}
 	for i := range in.Windows.Len() {
 		w, d := in.Windows.At(i), in.Result.Diagnoses.At(i)

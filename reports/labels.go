@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"bytes"
 	"encoding/csv"
 	"io"
 	"strconv"
@@ -24,51 +25,110 @@ type Column = struct {
 	Valid []bool
 }
 
-// LabelsCSV writes one row per window, in the order of the windows. Floats
-// have 6 significant digits; what is unknown is empty.
-func LabelsCSV(w io.Writer, in *Input) error {
-	if err := in.check(); err != nil {
-		return err
-	}
-	out := csv.NewWriter(w)
+// LabelsHeader is the first line of labels.csv.
+func LabelsHeader() []byte {
 	row := append([]string(nil), labelHeader...)
 	for _, f := range features.Features {
 		row = append(row, f.Name)
 	}
-	if err := out.Write(row); err != nil {
+	var b bytes.Buffer
+	out := csv.NewWriter(&b)
+	_ = out.Write(row) // a buffer takes all
+	out.Flush()
+	return b.Bytes()
+}
+
+// LabelsCSV writes one row per window, in the order of the windows. Floats
+// have 6 significant digits; what is unknown is empty.
+func LabelsCSV(w io.Writer, in *Input) error {
+	if _, err := w.Write(LabelsHeader()); err != nil {
 		return err
 	}
-	for i := range in.Windows.Len() {
-		win, d := in.Windows.At(i), in.Result.Diagnoses.At(i)
-		row = append(row[:0], d.Host, d.Device,
-			strconv.FormatInt(win.StartNS, 10), strconv.FormatInt(win.EndNS, 10),
-			string(d.Verdict), d.Pathology, "", digits(d.Severity), "", "", "", digits(win.Coverage))
-		if d.Verdict == cluster.Sick {
-			if d.ClassID != 0 {
-				row[6] = strconv.Itoa(d.ClassID)
-			}
-			row[9] = d.RootCause
-			if d.RootCause != "" {
-				row[10] = digits(d.RootCauseShare)
-			}
+	_, err := NewDigest(in, 1, Labels{Take: func(text []byte, _ any) error {
+		_, err := w.Write(text)
+		return err
+	}})
+	return err
+}
+
+// labelText writes rows as CSV.
+type labelText struct {
+	host, device plainField
+	words        map[string]string // of the catalogue, quoted
+}
+
+// plainField is a text that many rows share, and how it stands in them.
+type plainField struct{ text, quoted string }
+
+func (p *plainField) of(s string) string {
+	if s != p.text || p.quoted == "" {
+		p.text, p.quoted = s, quotedField(s)
+	}
+	return p.quoted
+}
+
+// quotedField is a text as encoding/csv writes it.
+func quotedField(s string) string {
+	var b bytes.Buffer
+	out := csv.NewWriter(&b)
+	_ = out.Write([]string{s, ""})
+	out.Flush()
+	return string(b.Bytes()[:b.Len()-len(",\n")])
+}
+
+func (t *labelText) word(s string) string {
+	q, ok := t.words[s]
+	if !ok {
+		if t.words == nil {
+			t.words = map[string]string{}
 		}
-		if judged(d.Verdict) {
-			row[8] = digits(d.Confidence)
-		}
-		vector := in.vector(i)
-		for k := range features.N {
-			if win.Missing.Has(k) {
-				row = append(row, digits(vector[k]))
-			} else {
-				row = append(row, "")
-			}
-		}
-		if err := out.Write(row); err != nil {
-			return err
+		q = quotedField(s)
+		t.words[s] = q
+	}
+	return q
+}
+
+// append writes the row of a window.
+func (t *labelText) append(b []byte, w *features.Window, d *cluster.Diagnosis, vector *features.Vector) []byte {
+	b = append(b, t.host.of(d.Host)...)
+	b = append(b, ',')
+	b = append(b, t.device.of(d.Device)...)
+	b = append(b, ',')
+	b = strconv.AppendInt(b, w.StartNS, 10)
+	b = append(b, ',')
+	b = strconv.AppendInt(b, w.EndNS, 10)
+	b = append(b, ',')
+	b = append(b, t.word(string(d.Verdict))...)
+	b = append(b, ',')
+	b = append(b, t.word(d.Pathology)...)
+	b = append(b, ',')
+	sick := d.Verdict == cluster.Sick
+	if sick && d.ClassID != 0 {
+		b = strconv.AppendInt(b, int64(d.ClassID), 10)
+	}
+	b = append(b, ',')
+	b = appendDigits(b, d.Severity)
+	b = append(b, ',')
+	if judged(d.Verdict) {
+		b = appendDigits(b, d.Confidence)
+	}
+	b = append(b, ',')
+	if sick {
+		b = append(b, t.word(d.RootCause)...)
+	}
+	b = append(b, ',')
+	if sick && d.RootCause != "" {
+		b = appendDigits(b, d.RootCauseShare)
+	}
+	b = append(b, ',')
+	b = appendDigits(b, w.Coverage)
+	for k := range features.N {
+		b = append(b, ',')
+		if w.Missing.Has(k) {
+			b = appendDigits(b, vector[k])
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return append(b, '\n')
 }
 
 // judged says whether a verdict is a judgement that has a confidence.
@@ -88,63 +148,105 @@ func LabelColumns(in *Input) ([]Column, error) {
 
 // LabelRows is some rows of LabelColumns, by their numbers.
 func LabelRows(in *Input, rows []int32) []Column {
-	n := len(rows)
-	text := make([][]string, 5) // host, device, verdict, pathology, root cause
-	for k := range text {
-		text[k] = make([]string, n)
-	}
-	start, end, class := make([]int64, n), make([]int64, n), make([]int64, n)
-	severity, confidence, share, coverage := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-	sick, hasClass, hasCause, hasConfidence := make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
-	vectors := make([][]float64, features.N)
-	known := make([][]bool, features.N)
-	for k := range vectors {
-		vectors[k], known[k] = make([]float64, n), make([]bool, n)
-	}
-	for i, row := range rows {
-		w, d := in.Windows.At(int(row)), in.Result.Diagnoses.At(int(row))
-		text[0][i], text[1][i], text[2][i] = d.Host, d.Device, string(d.Verdict)
-		start[i], end[i], coverage[i], severity[i] = w.StartNS, w.EndNS, w.Coverage, d.Severity
-		sick[i] = d.Verdict == cluster.Sick
-		hasConfidence[i] = judged(d.Verdict)
-		if hasConfidence[i] {
-			confidence[i] = d.Confidence
-		}
-		if sick[i] {
-			text[3][i], text[4][i], class[i] = d.Pathology, d.RootCause, int64(d.ClassID)
-			hasClass[i] = d.ClassID != 0
-			if hasCause[i] = d.RootCause != ""; hasCause[i] {
-				share[i] = d.RootCauseShare
-			}
-		}
+	var l labelRows
+	l.reset(len(rows))
+	for _, row := range rows {
 		vector := in.vector(int(row))
-		for k := range features.N {
-			if known[k][i] = w.Missing.Has(k); known[k][i] {
-				vectors[k][i] = vector[k]
-			}
+		l.add(in.Windows.At(int(row)), in.Result.Diagnoses.At(int(row)), &vector)
+	}
+	return l.columns()
+}
+
+// labelRows are rows of the table in the making. Their memory is used again.
+type labelRows struct {
+	host, device, verdict, pathology, cause []string
+	start, end, class                       []int64
+	severity, confidence, share, coverage   []float64
+	sick, hasClass, hasCause, hasConfidence []bool
+	vectors                                 [features.N][]float64
+	known                                   [features.N][]bool
+}
+
+// reset makes room for so many rows.
+func (l *labelRows) reset(n int) {
+	for _, s := range []*[]string{&l.host, &l.device, &l.verdict, &l.pathology, &l.cause} {
+		*s = emptied(*s, n)
+	}
+	for _, s := range []*[]int64{&l.start, &l.end, &l.class} {
+		*s = emptied(*s, n)
+	}
+	for _, s := range []*[]float64{&l.severity, &l.confidence, &l.share, &l.coverage} {
+		*s = emptied(*s, n)
+	}
+	for _, s := range []*[]bool{&l.sick, &l.hasClass, &l.hasCause, &l.hasConfidence} {
+		*s = emptied(*s, n)
+	}
+	for k := range features.N {
+		l.vectors[k], l.known[k] = emptied(l.vectors[k], n), emptied(l.known[k], n)
+	}
+}
+
+// emptied is a slice without elements and with room for n; it is never nil.
+func emptied[T any](s []T, n int) []T {
+	if s == nil || cap(s) < n {
+		return make([]T, 0, n)
+	}
+	return s[:0]
+}
+
+func (l *labelRows) add(w *features.Window, d *cluster.Diagnosis, vector *features.Vector) {
+	sick, judged, class, cause, pathology := d.Verdict == cluster.Sick, judged(d.Verdict), 0, "", ""
+	confidence, share := 0.0, 0.0
+	if judged {
+		confidence = d.Confidence
+	}
+	if sick {
+		pathology, cause, class = d.Pathology, d.RootCause, d.ClassID
+		if cause != "" {
+			share = d.RootCauseShare
 		}
 	}
+	l.host, l.device, l.verdict = append(l.host, d.Host), append(l.device, d.Device), append(l.verdict, string(d.Verdict))
+	l.pathology, l.cause = append(l.pathology, pathology), append(l.cause, cause)
+	l.start, l.end, l.class = append(l.start, w.StartNS), append(l.end, w.EndNS), append(l.class, int64(class))
+	l.severity, l.confidence = append(l.severity, d.Severity), append(l.confidence, confidence)
+	l.share, l.coverage = append(l.share, share), append(l.coverage, w.Coverage)
+	l.sick, l.hasConfidence = append(l.sick, sick), append(l.hasConfidence, judged)
+	l.hasClass, l.hasCause = append(l.hasClass, class != 0), append(l.hasCause, cause != "")
+	for k := range features.N {
+		known, v := w.Missing.Has(k), 0.0
+		if known {
+			v = vector[k]
+		}
+		l.known[k], l.vectors[k] = append(l.known[k], known), append(l.vectors[k], v)
+	}
+}
+
+// columns are the rows by column, until the next reset.
+func (l *labelRows) columns() []Column {
 	columns := []Column{
-		{"host", text[0], nil}, {"device", text[1], nil},
-		{"window_start_ns", start, nil}, {"window_end_ns", end, nil},
-		{"verdict", text[2], nil}, {"pathology", text[3], sick}, {"class_id", class, hasClass},
-		{"severity", severity, nil}, {"confidence", confidence, hasConfidence},
-		{"root_cause", text[4], hasCause}, {"root_cause_share", share, hasCause}, {"coverage", coverage, nil},
+		{"host", l.host, nil}, {"device", l.device, nil},
+		{"window_start_ns", l.start, nil}, {"window_end_ns", l.end, nil},
+		{"verdict", l.verdict, nil}, {"pathology", l.pathology, l.sick}, {"class_id", l.class, l.hasClass},
+		{"severity", l.severity, nil}, {"confidence", l.confidence, l.hasConfidence},
+		{"root_cause", l.cause, l.hasCause}, {"root_cause_share", l.share, l.hasCause}, {"coverage", l.coverage, nil},
 	}
 	for k, f := range features.Features {
-		columns = append(columns, Column{f.Name, vectors[k], known[k]})
+		columns = append(columns, Column{f.Name, l.vectors[k], l.known[k]})
 	}
 	return columns
 }
 
 // digits writes a float with 6 significant digits, so that platforms whose
 // last bits differ write the same text; NaN and infinities are empty.
-func digits(v float64) string {
-	if v != v || v-v != 0 {
-		return ""
+func digits(v float64) string { return string(appendDigits(nil, v)) }
+
+func appendDigits(b []byte, v float64) []byte {
+	switch {
+	case v != v || v-v != 0:
+		return b
+	case v == 0:
+		return append(b, '0') // not -0
 	}
-	if v == 0 {
-		return "0" // not -0
-	}
-	return strconv.FormatFloat(v, 'g', 6, 64)
+	return strconv.AppendFloat(b, v, 'g', 6, 64)
 }

@@ -159,8 +159,8 @@ func (f *facts) fleetMap(p *pageView, m *heatmap.Fleet) (chart, mapData) {
 // intervals of their own.
 func (f *facts) windowLengths() (short, long int64) {
 	for i := range f.in.Windows.Len() {
-		w := f.in.Windows.At(i)
-		n := w.EndNS - w.StartNS
+		w := f.all.row(i)
+		n := w.endNS - w.startNS
 		if i == 0 || n < short {
 			short = n
 		}
@@ -176,12 +176,12 @@ func (f *facts) fleetCaption() string {
 	worst, slow := -1, -1
 	severity, slowest := 0.0, 0.0
 	for i := range in.Windows.Len() {
-		d, w := in.Result.Diagnoses.At(i), in.Windows.At(i)
-		if d.Verdict == cluster.Sick && (worst < 0 || d.Severity > severity) {
-			worst, severity = i, d.Severity
+		r := f.all.row(i)
+		if r.verdict() == cluster.Sick && (worst < 0 || r.severity > severity) {
+			worst, severity = i, r.severity
 		}
-		v := w.Context[features.CtxLatencyMean]
-		if !w.Idle && v == v && (slow < 0 || v > slowest) {
+		v := r.values[1] // latency
+		if r.flags&rowIdle == 0 && v == v && (slow < 0 || v > slowest) {
 			slow, slowest = i, v
 		}
 	}
@@ -275,14 +275,14 @@ func (f *facts) course(p *pageView, m *heatmap.Fleet) (chart, picture) {
 	step := m.StepNS * int64(per)
 	origin := f.first
 	for i := range f.in.Windows.Len() {
-		d := f.in.Result.Diagnoses.At(i)
-		if d.Verdict != cluster.Sick {
+		r := f.all.row(i)
+		if r.verdict() != cluster.Sick {
 			continue
 		}
 		if m.Aligned {
-			origin = f.in.Windows.At(f.index[d.Key].windows[0]).StartNS
+			origin = f.all.row(f.index[f.all.keys[r.device]].windows[0]).startNS
 		}
-		series[at[d.Pathology]][min(int((d.StartNS-origin)/step), bins-1)]++
+		series[at[f.all.slugs[r.slug]]][min(int((r.startNS-origin)/step), bins-1)]++
 	}
 	labels := make([]string, bins)
 	for b := range bins {

@@ -47,7 +47,7 @@ func TestPackedCards(t *testing.T) {
 	if page != render(t, made(130, 30, 40, 9)) {
 		t.Error("the same input gave other bytes")
 	}
-	f := gather(in)
+	f := gathered(t, in)
 	sick := f.sickDevices
 	if n := strings.Count(page, `<details class="device"`); n != sick || sick < 40 {
 		t.Errorf("%d cards for %d sick devices", n, sick)
@@ -83,7 +83,7 @@ func TestPackedCards(t *testing.T) {
 // says so.
 func TestPictureBudget(t *testing.T) {
 	in := made(20, 40, 6, 3)
-	f := gather(in)
+	f := gathered(t, in)
 	f.pictureBytes = pictureBudget
 	p := &pageView{}
 	f.sections(p)
@@ -93,7 +93,7 @@ func TestPictureBudget(t *testing.T) {
 	if !strings.Contains(p.PictureRule, "have no pictures") {
 		t.Errorf("the page says %q", p.PictureRule)
 	}
-	f, p = gather(in), &pageView{}
+	f, p = gathered(t, in), &pageView{}
 	if f.sections(p); p.PictureRule != "" {
 		t.Errorf("all pictures are drawn, and the page says %q", p.PictureRule)
 	}

@@ -226,7 +226,7 @@ func (f *facts) subtitle() string {
 	if f.in.Windows.Len() == 0 {
 		return "no windows"
 	}
-	w := f.in.Windows.At(0)
+	w := f.all.row(0)
 	s := f.time.full(f.first) + " to " + f.time.full(f.last)
 	if !f.time.relative {
 		s += " UTC"
@@ -235,7 +235,7 @@ func (f *facts) subtitle() string {
 	for _, d := range f.devices {
 		hosts[d.Host] = true
 	}
-	long := span(float64(w.EndNS-w.StartNS) / 1e9)
+	long := span(float64(w.endNS-w.startNS) / 1e9)
 	if least, most := f.windowLengths(); least != most {
 		long = span(float64(least)/1e9) + " to " + span(float64(most)/1e9)
 	}
@@ -301,11 +301,11 @@ func (f *facts) alarm(d *device) alarm {
 			e = o
 		}
 	}
-	last := f.in.Windows.At(d.windows[len(d.windows)-1]).EndNS
+	last := f.all.row(d.windows[len(d.windows)-1]).endNS
 	when := fmt.Sprintf("from %s to %s", f.time.at(e.FromNS), f.time.at(e.ToNS))
 	if e.ToNS >= last {
 		when = "since " + f.time.at(e.FromNS)
-		if first := f.in.Windows.At(d.windows[0]).StartNS; e.FromNS <= first {
+		if first := f.all.row(d.windows[0]).startNS; e.FromNS <= first {
 			when = "from its first window to its last"
 		}
 	}

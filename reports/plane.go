@@ -47,13 +47,11 @@ type band struct {
 // onPlane is a window's depth and latency over normal, and the distance from
 // the diagonal in log10.
 func (f *facts) onPlane(i int) (depth, latency, off float64, ok bool) {
-	p, w := f.in.Points.At(i), f.in.Windows.At(i)
-	depth = w.Context[features.CtxMeanDepth]
-	if !w.Missing.Has(features.LatencyLoadResidual) || !(depth > 0) || w.Idle || p.Normal.Source == "" {
+	r := f.all.row(i)
+	if r.flags&rowPlane == 0 {
 		return 0, 0, 0, false
 	}
-	depth = max(depth, 1)
-	off = p.Vector[features.LatencyLoadResidual]
+	depth, off = max(r.values[2], 1), r.residual
 	latency = depth * math.Pow(10, off)
 	return depth, latency, off, latency > 0 && !math.IsInf(latency, 0)
 }
@@ -182,8 +180,8 @@ func (f *facts) devicePlane(d *device) (picture, string) {
 			above++
 		}
 		colour := "var(--muted)"
-		if r := f.in.Result.Diagnoses.At(i); r.Verdict == cluster.Sick {
-			colour = f.colour(r.Pathology)
+		if r := f.all.row(i); r.verdict() == cluster.Sick {
+			colour = f.colour(f.all.slugs[r.slug])
 		}
 		if at[colour] == nil {
 			order = append(order, colour)

@@ -110,7 +110,10 @@ func PostmortemHTML(w io.Writer, pm *Postmortem) error {
 	}
 	in := &Input{Windows: pm.Windows, Catalogue: pm.Catalogue}
 	in.Result.Diagnoses, in.Result.Episodes = pm.Diagnoses, pm.Episodes
-	f := gather(in)
+	f, err := gather(in)
+	if err != nil {
+		return err
+	}
 	f.time = newMoments(pm.FromNS-pm.MarginNS, pm.ToNS+pm.MarginNS)
 	out := &sink{w: w}
 	out.template(t, "postmortem.html", struct {

@@ -170,10 +170,10 @@ type (
 
 // JSON writes report.json: what the page says, for programs.
 func JSON(w io.Writer, in *Input) error {
-	if err := in.check(); err != nil {
+	f, err := gather(in)
+	if err != nil {
 		return err
 	}
-	f := gather(in)
 	doc := jsonReport{
 		Schema: SchemaVersion, Tool: "iopathy", Version: in.Version,
 		Verdict: f.headline(), Model: in.Result.Model, Why: in.Result.Why,

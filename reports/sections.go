@@ -81,8 +81,8 @@ func (f *facts) sections(p *pageView) {
 func (f *facts) worstWindow(d *device) int {
 	worst, severity := -1, 0.0
 	for _, i := range d.windows {
-		if r := f.in.Result.Diagnoses.At(i); r.Verdict == cluster.Sick && (worst < 0 || r.Severity > severity) {
-			worst, severity = i, r.Severity
+		if r := f.all.row(i); r.verdict() == cluster.Sick && (worst < 0 || r.severity > severity) {
+			worst, severity = i, r.severity
 		}
 	}
 	return worst

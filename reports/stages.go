@@ -76,7 +76,7 @@ func StageObjects(l *analysis.Ladder, pressure string) map[string]any {
 func (f *facts) ladderOf(d *device, verdict cluster.Verdict) *analysis.Ladder {
 	l := &analysis.Ladder{}
 	for _, i := range d.windows {
-		if f.in.Result.Diagnoses.At(i).Verdict == verdict {
+		if r := f.all.row(i); r.verdict() == verdict && r.flags&rowLadder != 0 {
 			l.Add(f.in.Windows.At(i))
 		}
 	}

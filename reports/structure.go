@@ -111,7 +111,7 @@ func (f *facts) centres(s *structureView) {
 	for _, g := range f.groups {
 		x, y := 0.0, 0.0
 		for _, i := range g.windows {
-			at := f.in.Points.At(int(i)).Y
+			at := f.all.row(int(i)).y
 			x += at[0]
 			y += at[1]
 		}
@@ -141,15 +141,15 @@ func (f *facts) scatterGroups() []group {
 		out = append(out, group{f.pathologyName(s), f.colour(s), make([]int32, 0, f.byPathology[s])})
 	}
 	for i := range f.in.Points.Len() {
-		d := f.in.Result.Diagnoses.At(i)
-		if d.Verdict != cluster.Healthy && d.Verdict != cluster.Sick || len(f.in.Points.At(i).Y) < 2 {
+		r := f.all.row(i)
+		if r.flags&rowPlaced == 0 {
 			continue
 		}
-		switch d.Verdict {
+		switch r.verdict() {
 		case cluster.Healthy:
 			out[0].windows = append(out[0].windows, int32(i))
 		case cluster.Sick:
-			g := &out[at[d.Pathology]]
+			g := &out[at[f.all.slugs[r.slug]]]
 			g.windows = append(g.windows, int32(i))
 		}
 	}

@@ -22,26 +22,25 @@ const sparkBars = 300
 // pathology's colour, the gate at 1 as a line, gaps as gaps. Where there are
 // more windows than bars, a bar shows the worst of its windows.
 func (f *facts) spark(d *device) picture {
-	in := f.in
-	first, last := in.Windows.At(d.windows[0]).StartNS, in.Windows.At(d.windows[len(d.windows)-1]).EndNS
-	window := in.Windows.At(d.windows[0]).EndNS - first
+	first, last := f.all.row(d.windows[0]).startNS, f.all.row(d.windows[len(d.windows)-1]).endNS
+	window := f.all.row(d.windows[0]).endNS - first
 	step := max((last-first+sparkBars-1)/sparkBars, window, 1)
 	wide := sparkWide * float64(step) / float64(max(last-first, 1))
 	y := func(severity float64) float64 { return sparkHigh - 2 - (sparkHigh-4)*min(severity, 10)/10 }
 	worst := make([]float64, (last-first+step-1)/step)
 	colours := make([]string, len(worst))
 	for _, i := range d.windows {
-		r := in.Result.Diagnoses.At(i)
-		severity, colour := r.Severity, "var(--quiet)"
-		switch r.Verdict {
+		r := f.all.row(i)
+		severity, colour := r.severity, "var(--quiet)"
+		switch r.verdict() {
 		case cluster.Idle:
 			continue
 		case cluster.Sick:
-			colour = f.colour(r.Pathology)
+			colour = f.colour(f.all.slugs[r.slug])
 		case cluster.Artefact:
 			severity, colour = 0.5, "var(--lost)"
 		}
-		at := min(int((r.StartNS-first)/step), len(worst)-1)
+		at := min(int((r.startNS-first)/step), len(worst)-1)
 		if colours[at] == "" || severity > worst[at] {
 			worst[at], colours[at] = severity, colour
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"testing"
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/features"
@@ -242,4 +243,14 @@ func sortEpisodes(e []cluster.Episode) {
 			e[k], e[k-1] = e[k-1], e[k]
 		}
 	}
+}
+
+// gathered is gather of an input that belongs together.
+func gathered(t testing.TB, in *Input) *facts {
+	t.Helper()
+	f, err := gather(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }

@@ -26,7 +26,10 @@ func Tables(in *Input) ([]Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := gather(in)
+	f, err := gather(in)
+	if err != nil {
+		return nil, err
+	}
 	return []Table{{"labels", labels}, f.episodeTable(), f.devicesTable(), f.classTable(), f.causeTable(), f.inputTable(), f.fateTable()}, nil
 }
 
@@ -95,7 +98,7 @@ func (f *facts) episodeTable() Table {
 func (f *facts) devicesTable() Table {
 	s := newSheet("host", "", "device", "", "latency_kind", "", "windows", 0, "healthy", 0, "idle", 0, "artefact", 0, "sick", 0, "episodes", 0, "worst_severity", 0., "level", "", "application", 0)
 	for _, d := range f.devices {
-		s.add(d.Host, d.Device, f.in.Windows.At(d.windows[0]).Kind.String(), len(d.windows), d.verdicts[cluster.Healthy], d.verdicts[cluster.Idle],
+		s.add(d.Host, d.Device, f.kind(d), len(d.windows), d.verdicts[cluster.Healthy], d.verdicts[cluster.Idle],
 			d.verdicts[cluster.Artefact], d.verdicts[cluster.Sick], len(d.episodes), d.worst, d.level, b2i(d.above))
 	}
 	return Table{"devices", s.columns}

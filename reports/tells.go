@@ -22,9 +22,9 @@ func (f *facts) tells(d *device, e *cluster.Episode) []string {
 	}
 	worst, severity := -1, 0.0
 	for _, i := range d.windows {
-		r := f.in.Result.Diagnoses.At(i)
-		if r.Verdict == cluster.Sick && r.StartNS >= e.FromNS && r.EndNS <= e.ToNS && (worst < 0 || r.Severity > severity) {
-			worst, severity = i, r.Severity
+		r := f.all.row(i)
+		if r.verdict() == cluster.Sick && r.startNS >= e.FromNS && r.endNS <= e.ToNS && (worst < 0 || r.severity > severity) {
+			worst, severity = i, r.severity
 		}
 	}
 	if worst < 0 {
@@ -52,7 +52,7 @@ func (f *facts) told(i int, fact string) float64 {
 		if !w.Missing.Has(features.LatencyLoadResidual) || f.in.Points.Len() == 0 {
 			return math.NaN()
 		}
-		return math.Pow(10, f.in.Points.At(i).Vector[features.LatencyLoadResidual])
+		return math.Pow(10, f.all.row(i).residual)
 	}
 	if k := factIndex(fact); k >= 0 {
 		return w.Context[k]
@@ -69,7 +69,14 @@ func (f *facts) usual(d *device, i int, fact string) float64 {
 	}
 	of := usualOf{Key: d.Key, fact: k}
 	if d.verdicts[cluster.Healthy] > 0 {
-		if x := f.usually(of, d.windows); !math.IsNaN(x) {
+		at := slices.Index(tellFacts(&f.in.Catalogue), k)
+		x := math.NaN()
+		if d.run != nil && at >= 0 && at < len(d.run.usual) {
+			x = d.run.usual[at]
+		} else {
+			x = f.usually(of, d.windows)
+		}
+		if !math.IsNaN(x) {
 			return x
 		}
 	}
@@ -79,13 +86,13 @@ func (f *facts) usual(d *device, i int, fact string) float64 {
 	if f.byGroup == nil {
 		f.byGroup = map[string][]int{}
 		for n := range f.in.Points.Len() {
-			if f.in.Result.Diagnoses.At(n).Verdict == cluster.Healthy {
-				g := f.in.Points.At(n).Normal.Group
+			if r := f.all.row(n); r.verdict() == cluster.Healthy {
+				g := f.all.groups[r.group]
 				f.byGroup[g] = append(f.byGroup[g], n)
 			}
 		}
 	}
-	of = usualOf{group: f.in.Points.At(i).Normal.Group, fact: k}
+	of = usualOf{group: f.all.groups[f.all.row(i).group], fact: k}
 	return f.usually(of, f.byGroup[of.group])
 }
 
@@ -104,7 +111,7 @@ func (f *facts) usually(of usualOf, windows []int) float64 {
 	}
 	var v []float64
 	for _, n := range windows {
-		if f.in.Result.Diagnoses.At(n).Verdict != cluster.Healthy {
+		if f.all.row(n).verdict() != cluster.Healthy {
 			continue
 		}
 		if x := f.in.Windows.At(n).Context[of.fact]; !math.IsNaN(x) {

@@ -32,7 +32,7 @@ func TestTellsNameTheDecidingNumber(t *testing.T) {
 	check := func(want string, tells ...cluster.Tell) {
 		t.Helper()
 		p.Tells = tells
-		f := gather(in)
+		f := gathered(t, in)
 		if got := strings.Join(f.tells(f.index[e.Key], &e), "; "); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"slices"
 
-	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/reduce"
 )
 
@@ -32,13 +32,12 @@ func (f *facts) neighbourhood(p *pageView) picture {
 	space, n := f.commonSpace()
 	o := reduce.DefaultMapOptions()
 	o.Seed = in.Seed
-	at := reduce.MapPoints(in.Points, func(i int) bool {
-		v := in.Result.Diagnoses.At(i).Verdict
-		if v != cluster.Healthy && v != cluster.Sick {
-			return false
-		}
-		p := in.Points.At(i)
-		return p.Space == space && len(p.Y) >= 2
+	at := reduce.MapPoints(f.all.n, func(i int) (features.Key, int64) {
+		r := f.all.row(i)
+		return f.all.keys[r.device], r.startNS
+	}, func(i int) bool {
+		r := f.all.row(i)
+		return judged(r.verdict()) && r.flags&rowPlaced != 0 && f.all.spaces[r.space] == space
 	}, o)
 	if n == 0 || len(at) < minMap {
 		return picture{}
@@ -101,7 +100,7 @@ func (f *facts) commonSpace() (*reduce.Model, int) {
 	counts := map[*reduce.Model]int{}
 	var order []*reduce.Model
 	for i := range f.in.Points.Len() {
-		s := f.in.Points.At(i).Space
+		s := f.all.spaces[f.all.row(i).space]
 		if counts[s] == 0 {
 			order = append(order, s)
 		}

@@ -34,11 +34,11 @@ func (j *Job) Analyses(d *Diagnosed) ([]analysis.Finding, error) {
 	}
 	others := 0
 	for from := 0; from < d.Windows.Len() && others < amplifiedHosts; {
-		host, to := d.Windows.At(from).Host, from // a host's windows stand together
-		for to < d.Windows.Len() && d.Windows.At(to).Host == host {
+		host, to := d.key(from).Host, from // a host's windows stand together
+		for to < d.Windows.Len() && d.key(to).Host == host {
 			to++
 		}
-		if !told[host] {
+		if !told[host] && d.layered(from, to) {
 			if found := analysis.Amplifications(host, d.Windows.Range(from, to)); len(found) > 0 {
 				all = append(all, found...)
 				others++
@@ -65,7 +65,7 @@ func worstDevices(d *Diagnosed) []features.Key {
 func sickDevices(d *Diagnosed) []features.Key {
 	worst := map[features.Key]float64{}
 	for i := range d.Result.Diagnoses.Len() {
-		if x := d.Result.Diagnoses.At(i); x.Verdict == cluster.Sick {
+		if x := d.cell(i); x.Verdict == cluster.Sick {
 			worst[x.Key] = max(worst[x.Key], x.Severity)
 		}
 	}
@@ -116,7 +116,7 @@ func (j *Job) analyse(d *Diagnosed, keys []features.Key) ([]analysis.Finding, er
 	devices, own, ofHost := map[string]int{}, map[features.Key][2]int{}, map[string][2]int{}
 	var last features.Key
 	for i := range d.Windows.Len() {
-		k := d.Windows.At(i).Key
+		k := d.key(i)
 		if i == 0 || k != last {
 			devices[k.Host]++
 			own[k] = [2]int{i, i}
@@ -128,7 +128,7 @@ func (j *Job) analyse(d *Diagnosed, keys []features.Key) ([]analysis.Finding, er
 		own[k], ofHost[k.Host] = [2]int{own[k][0], i + 1}, [2]int{ofHost[k.Host][0], i + 1}
 	}
 	for _, host := range sortedKeys(ofHost) {
-		if at := ofHost[host]; hosts[host] {
+		if at := ofHost[host]; hosts[host] && d.layered(at[0], at[1]) {
 			all = append(all, analysis.Amplifications(host, d.Windows.Range(at[0], at[1]))...)
 		}
 	}

@@ -48,7 +48,7 @@ func (j *Job) Cards(ctx context.Context, d *Diagnosed, catalogue cluster.Catalog
 	if err != nil {
 		return nil, err
 	}
-	sources, places := sourcesOf(manifests), d.places()
+	sources, own, peers := sourcesOf(manifests), d.runs(), d.peers()
 	indexes := map[string]*lake.Index{}
 	rest := max(cardRest/max(len(keys)-cardWhole, 1), cardLeast)
 	var all []reports.Card
@@ -56,66 +56,85 @@ func (j *Job) Cards(ctx context.Context, d *Diagnosed, catalogue cluster.Catalog
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		own := numbers(places.own[k])
-		if !slices.ContainsFunc(own, func(i int) bool { return d.Result.Diagnoses.At(i).Verdict == cluster.Sick }) {
+		run := own[k]
+		worst := d.worst(run)
+		if worst < 0 {
 			continue // an episode that no window of these data holds
 		}
 		rows := int64(cardRows)
 		if i >= cardWhole {
 			rows = int64(min(rest, cardRows))
 		}
-		c, err := j.cardOf(manifests, sources, indexes, d, k, own, rows)
+		c, err := j.cardOf(manifests, sources, indexes, d, k, numbers(run), rows)
 		if err != nil {
 			return nil, fmt.Errorf("report: %s/%s: %w", Printable(k.Host), Printable(k.Device), err)
 		}
-		small, at := d.around(k, places, own)
-		e, err := j.Explain(small, at, rules)
+		why, err := j.why(d, run, worst, peers, rules)
 		if err != nil {
 			return nil, err
 		}
-		c.Why = &e.Why
+		c.Why = why
 		all = append(all, *c)
 	}
 	return all, nil
 }
 
-// places is where the windows of each device stand, and some healthy ones.
-type places struct {
-	own     map[features.Key][2]int
-	healthy []judged // twice as many as an explanation needs, or all; without a space of their own
-}
-
-// judged is a window and all that is said of it.
-type judged struct {
-	i      int
-	window features.Window
-	point  reduce.Point
-	said   cluster.Diagnosis
-}
-
-func (d *Diagnosed) judged(i int) judged {
-	return judged{i, *d.Windows.At(i), *d.Points.At(i), *d.Result.Diagnoses.At(i)}
-}
-
-func (d *Diagnosed) places() *places {
-	p := &places{own: map[features.Key][2]int{}}
-	var healthy []int
-	for i := range d.Result.Diagnoses.Len() {
-		g := d.Result.Diagnoses.At(i)
-		own, ok := p.own[g.Key]
+// runs is where the windows of each device stand: together.
+func (d *Diagnosed) runs() map[features.Key][2]int {
+	if d.digest != nil {
+		if own := d.digest.Runs(); own != nil {
+			return own
+		}
+	}
+	all := map[features.Key][2]int{}
+	for i := range d.Windows.Len() {
+		k := d.key(i)
+		own, ok := all[k]
 		if !ok {
 			own[0] = i
 		}
 		own[1] = i + 1
-		p.own[g.Key] = own // a device's windows stand together
-		if g.Verdict == cluster.Healthy {
+		all[k] = own
+	}
+	return all
+}
+
+// worst is the sick window with the largest severity from one to another, of equal
+// ones the first; -1: none is sick.
+func (d *Diagnosed) worst(run [2]int) int {
+	worst, severity := -1, -1.0
+	for i := run[0]; i < run[1]; i++ {
+		if c := d.cell(i); c.Verdict == cluster.Sick && c.Severity > severity {
+			worst, severity = i, c.Severity
+		}
+	}
+	return worst
+}
+
+// peer is a healthy window that others are held against.
+type peer struct {
+	features.Key
+	space  *reduce.Model
+	group  string
+	vector features.Vector
+	known  features.Mask
+}
+
+// peers are healthy windows: twice as many as an explanation needs, or all.
+func (d *Diagnosed) peers() []peer {
+	var healthy []int
+	for i := range d.Windows.Len() {
+		if d.cell(i).Verdict == cluster.Healthy {
 			healthy = append(healthy, i)
 		}
 	}
+	var all []peer
+	at := d.Points.Cursor()
 	for _, i := range thinned(healthy, 2*cardPeers) {
-		p.healthy = append(p.healthy, d.judged(i))
+		p := at(i)
+		all = append(all, peer{p.Window.Key, p.Space, p.Normal.Group, p.Vector, p.Window.Missing})
 	}
-	return p
+	return all
 }
 
 // numbers are those from one to another.
@@ -136,32 +155,67 @@ func thinned[T any](list []T, most int) []T {
 	return kept
 }
 
-// around is a device's windows and some healthy ones of others, and the place
-// of the device's worst window among them.
-func (d *Diagnosed) around(k features.Key, p *places, own []int) (*Diagnosed, int) {
-	var others []*judged
-	for i := range p.healthy {
-		if p.healthy[i].said.Key != k {
-			others = append(others, &p.healthy[i])
-		}
-	}
-	all := thinned(others, cardPeers)
-	for _, i := range own {
-		one := d.judged(i)
-		all = append(all, &one)
-	}
-	slices.SortFunc(all, func(a, b *judged) int { return cmp.Compare(a.i, b.i) })
+// why explains a device's worst window by the device's other windows and by some
+// healthy ones of others.
+func (j *Job) why(d *Diagnosed, run [2]int, worst int, peers []peer, rules *cluster.Rules) (*cluster.Explanation, error) {
 	small := &Diagnosed{Models: d.Models, naming: d.naming}
-	small.Windows = features.Fetched(len(all), func(i int) *features.Window { return &all[i].window })
-	small.Points = features.Fetched(len(all), func(i int) *reduce.Point { return &all[i].point })
-	small.Result.Diagnoses = features.Fetched(len(all), func(i int) *cluster.Diagnosis { return &all[i].said })
-	worst, severity := 0, -1.0
-	for n, x := range all {
-		if x.said.Key == k && x.said.Verdict == cluster.Sick && x.said.Severity > severity {
-			worst, severity = n, x.said.Severity
+	small.Windows, small.Points = d.Windows.Range(run[0], run[1]), d.Points.Range(run[0], run[1])
+	small.Result.Diagnoses = d.Result.Diagnoses.Range(run[0], run[1])
+	p := d.Points.At(worst)
+	own, group := d.habits(run, p), habitOf(peers, p)
+	e, err := j.explain(small, worst-run[0], func(m *cluster.Model, points features.Rows[reduce.Point], said features.Rows[cluster.Diagnosis], at int) cluster.Explanation {
+		return m.ExplainAgainst(own, group, points, said, at, rules, j.Config.Cluster)
+	})
+	return &e.Why, err
+}
+
+// habits are the medians of a device's healthy windows in the space of one that is sick.
+func (d *Diagnosed) habits(run [2]int, p *reduce.Point) (own [features.N]cluster.Median) {
+	if len(d.Models) == 1 && d.digest != nil {
+		if own := d.digest.Healthy(p.Window.Key); own != nil {
+			return *own
 		}
 	}
-	return small, worst
+	var values [features.N][]float64
+	at := d.Points.Cursor()
+	for i := run[0]; i < run[1]; i++ {
+		if d.cell(i).Verdict != cluster.Healthy {
+			continue
+		}
+		q := at(i)
+		for f := range values {
+			if q.Space == p.Space && q.Window.Missing.Has(f) {
+				values[f] = append(values[f], q.Vector[f])
+			}
+		}
+	}
+	for f := range own {
+		own[f] = cluster.MedianOf(values[f])
+	}
+	return own
+}
+
+// habitOf are the medians of some healthy windows of other devices of a window's
+// group.
+func habitOf(peers []peer, p *reduce.Point) (group [features.N]cluster.Median) {
+	others := make([]*peer, 0, len(peers))
+	for i := range peers {
+		if peers[i].Key != p.Window.Key {
+			others = append(others, &peers[i])
+		}
+	}
+	var values [features.N][]float64
+	for _, q := range thinned(others, cardPeers) {
+		for f := range values {
+			if q.space == p.Space && q.group == p.Normal.Group && q.known.Has(f) {
+				values[f] = append(values[f], q.vector[f])
+			}
+		}
+	}
+	for f := range group {
+		group[f] = cluster.MedianOf(values[f])
+	}
+	return group
 }
 
 // cardOf folds what is read of a device's requests.
@@ -169,17 +223,15 @@ func (j *Job) cardOf(manifests []lake.Manifest, sources map[string]lake.Input, i
 	c := &reports.Card{Key: k}
 	var sick []int
 	kind := ingest.KindNone
+	for n := len(own) - 1; n >= 0 && kind == ingest.KindNone; n-- {
+		kind = d.kind(own[n])
+	}
 	for _, i := range own {
-		if w := d.Windows.At(i); w.Kind != ingest.KindNone {
-			kind = w.Kind
-		}
-		if d.Result.Diagnoses.At(i).Verdict == cluster.Sick {
+		if d.cell(i).Verdict == cluster.Sick {
 			sick = append(sick, i)
 		}
 	}
-	slices.SortStableFunc(sick, func(a, b int) int {
-		return cmp.Compare(d.Result.Diagnoses.At(b).Severity, d.Result.Diagnoses.At(a).Severity)
-	})
+	slices.SortStableFunc(sick, func(a, b int) int { return cmp.Compare(d.cell(b).Severity, d.cell(a).Severity) })
 	worst := d.Windows.At(sick[0]) // a sick device has one
 	from, to := d.Windows.At(own[0]).StartNS, d.Windows.At(own[len(own)-1]).EndNS
 	c.ActorFrom, c.ActorTo = worst.StartNS, worst.EndNS
@@ -204,7 +256,7 @@ func (j *Job) cardOf(manifests []lake.Manifest, sources map[string]lake.Input, i
 	for _, i := range sick[:min(len(sick), cardExemplars)] {
 		w := d.Windows.At(i)
 		f.exemplars = append(f.exemplars, &exemplar{
-			Exemplar: reports.Exemplar{StartNS: w.StartNS, EndNS: w.EndNS, Severity: d.Result.Diagnoses.At(i).Severity},
+			Exemplar: reports.Exemplar{StartNS: w.StartNS, EndNS: w.EndNS, Severity: d.cell(i).Severity},
 			fold:     features.NewIncident(w.StartNS, w.EndNS, 0, kind, f.names), ranges: map[string]*reports.ByteRange{},
 		})
 	}
@@ -249,8 +301,9 @@ func (j *Job) cardOf(manifests []lake.Manifest, sources map[string]lake.Input, i
 func means(d *Diagnosed, own []int, from, to int64) *features.LatencyGrid {
 	w := d.Windows.At(own[0])
 	g := features.NewLatencyGrid(from, to, cardColumns, w.EndNS-w.StartNS)
+	at := d.Windows.Cursor()
 	for _, i := range own {
-		w := d.Windows.At(i)
+		w := at(i)
 		if ms := w.Context[features.CtxLatencyMean]; ms >= 0 && w.Requests > 0 {
 			g.Add(w.StartNS, int64(ms*1e6), w.Requests)
 		}

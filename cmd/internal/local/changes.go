@@ -73,7 +73,7 @@ func (j *Job) changes(d *Diagnosed) (*reports.Changes, error) {
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	now := map[features.Key]*deviceNight{}
 	for i := range d.Result.Diagnoses.Len() {
-		g := d.Result.Diagnoses.At(i)
+		g := d.cell(i)
 		first, last = min(first, g.StartNS), max(last, g.EndNS)
 		if now[g.Key] == nil {
 			now[g.Key] = &deviceNight{}

@@ -16,6 +16,8 @@ import (
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/configs"
 	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/heatmap"
+	"github.com/iopathy/iopathy/ingest"
 	"github.com/iopathy/iopathy/ingest/lake"
 	"github.com/iopathy/iopathy/reduce"
 	"github.com/iopathy/iopathy/reports"
@@ -31,7 +33,8 @@ type Diagnosed struct {
 	naming  *naming // of the classes; nil where they have their names from the lake's model
 	windows *Windows
 	said    *saidSet
-	shares  *labelled // that it was joined of; nil: it is not of shares
+	shares  *labelled       // that it was joined of; nil: it is not of shares
+	digest  *reports.Digest // of all windows; nil until the report is written
 }
 
 // Close gives back the room that the windows and what is said of them take beside
@@ -41,6 +44,36 @@ func (d *Diagnosed) Close() {
 		d.said.close()
 		d.windows.Close()
 	}
+}
+
+// cell is what is asked most of window i; fast where a report is in the making.
+func (d *Diagnosed) cell(i int) heatmap.Cell {
+	if d.digest != nil {
+		return d.digest.Cell(i)
+	}
+	return heatmap.Of(d.Windows, d.Result.Diagnoses).Cell(i)
+}
+
+// key is the device of window i.
+func (d *Diagnosed) key(i int) features.Key {
+	if d.digest != nil {
+		return d.digest.Key(i)
+	}
+	return d.Windows.At(i).Key
+}
+
+// kind is that of the latencies of window i.
+func (d *Diagnosed) kind(i int) ingest.LatencyKind {
+	if d.digest != nil {
+		return d.digest.Kind(i)
+	}
+	return d.Windows.At(i).Kind
+}
+
+// layered says whether windows from one to another may hold layers of a host against
+// each other.
+func (d *Diagnosed) layered(from, to int) bool {
+	return d.digest == nil || d.digest.Layered(from, to)
 }
 
 // KindModel is the models of the windows of one latency kind, tick and length:
@@ -202,7 +235,7 @@ func (j *Job) judge(windows *Windows, names *naming, one func(*family) (cluster.
 	d := &Diagnosed{Windows: windows.Rows, naming: names, windows: windows, said: said}
 	d.Result.Model = cluster.Shipped
 	all := families(windows)
-	spaces := make([]func(*features.Window) reduce.Point, len(all)) // what each family is projected by
+	spaces, inventories := make([]func(*features.Window) reduce.Point, len(all)), make([]reduce.Inventory, len(all)) // what each family is projected by
 	for n, f := range all {
 		f.set = said
 		res, km, inv, err := one(f)
@@ -210,7 +243,7 @@ func (j *Job) judge(windows *Windows, names *naming, one func(*family) (cluster.
 			said.close()
 			return nil, err
 		}
-		d.Models, spaces[n] = append(d.Models, km), km.Reduce.Projector(inv)
+		d.Models, spaces[n], inventories[n] = append(d.Models, km), km.Reduce.Projector(inv), inv
 		f.shift = shifts(d.Models)[n]
 		join(&d.Result, &res, f, n == 0)
 		j.progress("diagnose", int64(n+1), int64(len(all)))
@@ -224,15 +257,33 @@ func (j *Job) judge(windows *Windows, names *naming, one func(*family) (cluster.
 		p := spaces[of(i)](w)
 		return &p
 	})
-	d.Result.Diagnoses = features.Fetched(windows.Len(), func(i int) *cluster.Diagnosis {
-		g := said.at(i)
+	shifted := func(i int, g *cluster.Diagnosis) *cluster.Diagnosis {
 		if shift := all[of(i)].shift; shift > 0 && g.ClassID > 0 {
-			shifted := *g
-			shifted.ClassID += shift
-			return &shifted
+			other := *g
+			other.ClassID += shift
+			return &other
 		}
 		return g
-	})
+	}
+	d.Result.Diagnoses = features.Fetched(windows.Len(), func(i int) *cluster.Diagnosis { return shifted(i, said.at(i)) })
+	if windows.inFile() {
+		d.Points = d.Points.WithCursor(func() func(i int) *reduce.Point {
+			window, own, last, p := windows.Cursor(), make([]func(*features.Window) reduce.Point, len(all)), -1, new(reduce.Point)
+			for n := range all {
+				own[n] = d.Models[n].Reduce.Projector(inventories[n])
+			}
+			return func(i int) *reduce.Point {
+				if i != last {
+					*p, last = own[of(i)](window(i)), i
+				}
+				return p
+			}
+		})
+		d.Result.Diagnoses = d.Result.Diagnoses.WithCursor(func() func(i int) *cluster.Diagnosis {
+			next := said.cursor()
+			return func(i int) *cluster.Diagnosis { return shifted(i, next(i)) }
+		})
+	}
 	if !windows.inFile() { // all of it has room
 		d.Points, d.Result.Diagnoses = features.List(d.Points.Slice()), features.List(d.Result.Diagnoses.Slice())
 	}

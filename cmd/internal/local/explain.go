@@ -42,12 +42,19 @@ const neighbours = 3
 // Explain tells why the window number at is labelled as it is.
 func (j *Job) Explain(d *Diagnosed, at int, rules *cluster.Rules) (e Explained, err error) {
 	defer Rescue(&err)
+	return j.explain(d, at, func(m *cluster.Model, points features.Rows[reduce.Point], said features.Rows[cluster.Diagnosis], here int) cluster.Explanation {
+		return m.Explain(points, said, here, rules, j.Config.Cluster)
+	})
+}
+
+// explain is Explain by a function that does so within the windows of one model.
+func (j *Job) explain(d *Diagnosed, at int, by func(m *cluster.Model, points features.Rows[reduce.Point], said features.Rows[cluster.Diagnosis], here int) cluster.Explanation) (e Explained, err error) {
 	e = Explained{Point: *d.Points.At(at), Diagnosis: *d.Result.Diagnoses.At(at)}
 	shift := 0 // of class ids
 	for k, m := range d.Models {
 		if m.Reduce == e.Point.Space {
 			points, said, here := d.sameSpace(k, at)
-			e.Why = m.Cluster.Explain(points, said, here, rules, j.Config.Cluster)
+			e.Why = by(m.Cluster, points, said, here)
 			shift = shifts(d.Models)[k]
 			break
 		}

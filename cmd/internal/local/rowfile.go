@@ -17,7 +17,12 @@ type rowFile struct {
 	w    *bufio.Writer
 	size int64
 	at   []int64 // of each row; -1: none
+	rowCursor
+}
 
+// rowCursor reads a rowFile, of which several may read at once.
+type rowCursor struct {
+	of    *rowFile
 	pages [rowPages]rowPage
 	clock int64
 }
@@ -77,7 +82,11 @@ func newRowFile(dir string, n int) (*rowFile, error) {
 	return r, nil
 }
 
-func rowsTo(f *os.File) *rowFile { return &rowFile{f: f, w: bufio.NewWriterSize(f, pageBytes)} }
+func rowsTo(f *os.File) *rowFile {
+	r := &rowFile{f: f, w: bufio.NewWriterSize(f, pageBytes)}
+	r.of = r
+	return r
+}
 
 func buffered(f *os.File) *bufio.Reader { return bufio.NewReaderSize(f, pageBytes) }
 
@@ -126,14 +135,30 @@ func (r *rowFile) flush() error {
 // row gives row i until the next is asked for; nil: there is none. It panics
 // with a rowFault.
 func (r *rowFile) row(i int) []byte {
-	at := r.at[i]
-	if at < 0 {
-		return nil
-	}
 	if r.w.Buffered() > 0 {
 		if err := r.flush(); err != nil {
 			panic(rowFault{err})
 		}
+	}
+	return r.rowCursor.row(i)
+}
+
+// reader gives one that reads beside others, of all that was put so far; nil of no
+// file. It panics with a rowFault.
+func (r *rowFile) reader() *rowCursor {
+	if r == nil {
+		return nil
+	}
+	if err := r.flush(); err != nil {
+		panic(rowFault{err})
+	}
+	return &rowCursor{of: r}
+}
+
+func (r *rowCursor) row(i int) []byte {
+	at := r.of.at[i]
+	if at < 0 {
+		return nil
 	}
 	data := r.from(at, lengthOf)
 	n := int(binary.LittleEndian.Uint32(data))
@@ -144,7 +169,7 @@ func (r *rowFile) row(i int) []byte {
 }
 
 // from gives what stands from a place on, at least least bytes.
-func (r *rowFile) from(at int64, least int) []byte {
+func (r *rowCursor) from(at int64, least int) []byte {
 	r.clock++
 	oldest, size := &r.pages[0], loneBytes
 	for i := range r.pages {
@@ -160,12 +185,12 @@ func (r *rowFile) from(at int64, least int) []byte {
 			oldest = p
 		}
 	}
-	size = int(min(int64(max(size, least)), r.size-at))
+	size = int(min(int64(max(size, least)), r.of.size-at))
 	if cap(oldest.data) < size {
 		oldest.data = make([]byte, size)
 	}
 	oldest.data, oldest.from, oldest.used = oldest.data[:size], at, r.clock
-	n, err := r.f.ReadAt(oldest.data, at)
+	n, err := r.of.f.ReadAt(oldest.data, at)
 	if n < size || size < least {
 		oldest.data = oldest.data[:0]
 		if err == nil || errors.Is(err, io.EOF) {

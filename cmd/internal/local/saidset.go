@@ -80,4 +80,19 @@ func (s *saidSet) at(i int) *cluster.Diagnosis {
 	return d
 }
 
+// cursor reads what is said of one window after another, each into the place of the
+// one before; nil where it lies in memory.
+func (s *saidSet) cursor() func(i int) *cluster.Diagnosis {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	rows, d, last := s.file.reader(), new(cluster.Diagnosis), -1
+	return func(i int) *cluster.Diagnosis {
+		if i != last {
+			saidInto(d, rows.row(i), &s.words, s.keys, s.causes)
+			last = i
+		}
+		return d
+	}
+}
+
 func (s *saidSet) close() { s.file.close() }

@@ -28,10 +28,15 @@ type Outcome struct {
 // Summarise counts what was said.
 func Summarise(d *Diagnosed) Outcome {
 	o := Outcome{Model: d.Result.Model, Verdicts: map[string]int{}, Pathologies: map[string]int{}, Episodes: len(d.Result.Episodes)}
-	above := reports.ApplicationsAbove(d.Windows)
+	var above map[features.Key]bool
+	if d.digest != nil {
+		above = d.digest.ApplicationsAbove()
+	} else {
+		above = reports.ApplicationsAbove(d.Windows)
+	}
 	devices, sick, apps := map[features.Key]bool{}, map[features.Key]bool{}, map[features.Key]bool{}
 	for i := range d.Result.Diagnoses.Len() {
-		g := d.Result.Diagnoses.At(i)
+		g := d.cell(i)
 		if above[g.Key] {
 			apps[g.Key] = apps[g.Key] || g.Verdict == cluster.Sick
 			continue

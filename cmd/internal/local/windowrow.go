@@ -100,8 +100,15 @@ const contextBytes = (features.CtxCount + 7) / 8
 
 // windowOf is the inverse of putWindow.
 func windowOf(row []byte, keys []features.Key) *features.Window {
+	w := new(features.Window)
+	windowInto(w, row, keys)
+	return w
+}
+
+// windowInto is windowOf in the place of another window.
+func windowInto(w *features.Window, row []byte, keys []features.Key) {
 	r := rowReader{row}
-	w := &features.Window{Key: keys[r.u32()]}
+	w.Key, w.Evidence = keys[r.u32()], nil
 	w.StartNS, w.EndNS = r.i64(), r.i64()
 	w.Kind, w.Idle = ingest.LatencyKind(r.byte()), r.byte() == 1
 	w.Missing = features.Mask(r.u16())
@@ -119,7 +126,6 @@ func windowOf(row []byte, keys []features.Key) *features.Window {
 		}
 	}
 	w.Ladder = features.Packed(r.text())
-	return w
 }
 
 // putReadings appends what the evidence answers.
@@ -194,30 +200,27 @@ func putSaid(to *rowWriter, w *words, key, causes uint32, d *cluster.Diagnosis) 
 
 // saidOf is the inverse of putSaid.
 func saidOf(row []byte, w *words, keys []features.Key, causes [][]cluster.Cause) *cluster.Diagnosis {
+	d := new(cluster.Diagnosis)
+	saidInto(d, row, w, keys, causes)
+	return d
+}
+
+// saidInto is saidOf in the place of another diagnosis, whose memory is used again.
+func saidInto(d *cluster.Diagnosis, row []byte, w *words, keys []features.Key, causes [][]cluster.Cause) {
 	r := rowReader{row}
-	d := &cluster.Diagnosis{Key: keys[r.u32()], Causes: causes[r.u32()]}
+	*d = cluster.Diagnosis{Key: keys[r.u32()], Causes: causes[r.u32()], Scores: d.Scores[:0], Evidence: d.Evidence[:0], Readings: d.Readings[:0]}
 	d.StartNS, d.EndNS = r.i64(), r.i64()
 	word := func() string { return w.all[r.u32()] }
 	d.Verdict, d.Pathology, d.Nearest, d.RootCause, d.Model = cluster.Verdict(word()), word(), word(), word(), word()
 	d.ClassID = int(r.i64())
 	d.Severity, d.Confidence, d.Margin, d.RootCauseShare, d.Coverage = r.float(), r.float(), r.float(), r.float(), r.float()
-	if n := r.u16(); n > 0 {
-		d.Scores = make([]float64, n)
-		for i := range d.Scores {
-			d.Scores[i] = r.float()
-		}
+	for range r.u16() {
+		d.Scores = append(d.Scores, r.float())
 	}
-	if n := r.u16(); n > 0 {
-		d.Evidence = make([]string, n)
-		for i := range d.Evidence {
-			d.Evidence[i] = word()
-		}
+	for range r.u16() {
+		d.Evidence = append(d.Evidence, word())
 	}
-	if n := r.u16(); n > 0 {
-		d.Readings = make([]cluster.Reading, n)
-		for i := range d.Readings {
-			d.Readings[i] = cluster.Reading{Query: word(), Value: r.float(), TimeNS: r.i64(), Text: r.text()}
-		}
+	for range r.u16() {
+		d.Readings = append(d.Readings, cluster.Reading{Query: word(), Value: r.float(), TimeNS: r.i64(), Text: r.text()})
 	}
-	return d
 }

@@ -65,6 +65,27 @@ func (ws *Windows) fetch(i int) *features.Window {
 	return w
 }
 
+// cursor reads the windows one after another, each into the place of the one before.
+func (ws *Windows) cursor() func(i int) *features.Window {
+	ws.lock.Lock()
+	defer ws.lock.Unlock()
+	rows, evidence, last := ws.file.reader(), ws.evidence.reader(), -1
+	w := new(features.Window)
+	return func(i int) *features.Window {
+		if i == last {
+			return w
+		}
+		windowInto(w, rows.row(i), ws.keys)
+		if evidence != nil {
+			if row := evidence.row(i); row != nil {
+				w.Evidence = readingsOf(row)
+			}
+		}
+		last = i
+		return w
+	}
+}
+
 // hear gives the windows from one on what the evidence answers. Answers that
 // several share are written once where they stand together.
 func (ws *Windows) hear(from int, answers [][]features.Reading) error {
@@ -209,6 +230,6 @@ func (p *pile) windows() (*Windows, error) {
 		p.file.at = at
 	}
 	ws := &Windows{dir: p.dir, file: p.file, keys: p.keys, endNS: p.endNS}
-	ws.Rows = features.Fetched(len(p.start), ws.fetch)
+	ws.Rows = features.Fetched(len(p.start), ws.fetch).WithCursor(ws.cursor)
 	return ws, nil
 }

@@ -9,6 +9,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/configs"
@@ -26,6 +29,16 @@ func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue clu
 	if err != nil {
 		return nil, err
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	labels, err := j.writeLabels(dir, d, catalogue)
+	if err != nil {
+		return nil, err
+	}
+	files, failed := []string(nil), error(nil)
+	written := sync.OnceFunc(func() { files, failed = labels() })
+	defer written() // whatever ends the call: nothing writes on behind its back
 	account := summary(in)
 	if account.Devices, err = j.deviceSources(); err != nil {
 		return nil, err
@@ -50,7 +63,7 @@ func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue clu
 	input := &reports.Input{
 		Analyses: analyses, Cards: cards, Changes: changes,
 		Title: j.Config.Report.Title, Version: j.Version,
-		Windows: d.Windows, Points: d.Points, Result: d.Result, Catalogue: catalogue,
+		Windows: d.Windows, Digest: d.digest, Points: d.Points, Result: d.Result, Catalogue: catalogue,
 		Scale: scale, Axes: axes(d), Ingest: account, Config: j.settings(), Model: d.Result.Why, Seed: j.Config.Seed, Budget: j.Config.Budget,
 	}
 	if path := j.Config.Report.EchartsJS; path != "" {
@@ -60,27 +73,32 @@ func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue clu
 		}
 		input.Echarts = string(js)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	// The page and its twin for programs are made at once: neither needs the other.
 	makers := []struct {
 		name string
 		make func(io.Writer, *reports.Input) error
-	}{{"labels.csv", reports.LabelsCSV}, {"report.html", reports.HTML}, {"report.json", reports.JSON}}
-	var files []string
-	for i, m := range makers {
-		if err := ctx.Err(); err != nil {
-			return files, err
-		}
-		path := filepath.Join(dir, m.name)
-		if err := lake.WriteAtomic(path, func(w io.Writer) error { return m.make(w, input) }); err != nil {
-			return files, err
-		}
-		files = append(files, path)
-		j.progress("report", int64(i+1), int64(len(makers)))
+	}{{"report.html", reports.HTML}, {"report.json", reports.JSON}}
+	var made errgroup.Group
+	for _, m := range makers {
+		made.Go(func() (err error) {
+			defer Rescue(&err)
+			return lake.WriteAtomic(filepath.Join(dir, m.name), func(w io.Writer) error { return m.make(w, input) })
+		})
 	}
-	path := filepath.Join(dir, "labels.parquet")
-	if err := writeLabels(path, input); err != nil {
-		return files, err
+	if err := made.Wait(); err != nil {
+		return nil, err
 	}
-	files = append(files, path)
+	j.progress("report", 1, 2)
+	if written(); failed != nil {
+		return nil, failed
+	}
+	for _, m := range makers {
+		files = append(files, filepath.Join(dir, m.name))
+	}
+	j.progress("report", 2, 2)
 	if j.FiguresDir != "" {
 		more, err := writeFigures(ctx, j.FiguresDir, input)
 		files = append(files, more...)
@@ -90,15 +108,6 @@ func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue clu
 	}
 	slices.Sort(files)
 	return files, nil
-}
-
-func writeLabels(path string, input *reports.Input) error {
-	rows := make([]int32, input.Windows.Len())
-	for i := range rows {
-		rows[i] = int32(i)
-	}
-	_, err := writeLabelRows(path, input, rows)
-	return err
 }
 
 // unsaid are the settings that differ between machines and runs of the same
