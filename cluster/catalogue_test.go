@@ -269,18 +269,22 @@ func TestEachRuleHoldsFailsAbstains(t *testing.T) {
 	}
 }
 
+func causeOf(p *Pathology, id string) *RootCause {
+	return &p.Causes[slices.IndexFunc(p.Causes, func(c RootCause) bool { return c.ID == id })]
+}
+
 func TestCompileNamesTheFault(t *testing.T) {
 	for want, break_ := range map[string]func(*Pathology){
 		"queue-saturation: requirement 1: n":                func(p *Pathology) { p.Requires[0].When = "" },
 		"queue-saturation: requirement 1: no expression or": func(p *Pathology) { p.Requires[0].Says = "" },
 		"queue-saturation: evidence 1":                      func(p *Pathology) { p.Evidence[0].When = "mean_deepth > 3" },
 		"queue-saturation: evidence 2":                      func(p *Pathology) { p.Evidence[1].When = "mean_depth + 1" },
-		`queue-saturation: cause "slow-arra`:                func(p *Pathology) { p.Causes[6].When = "(((" },
+		`queue-saturation: cause "slow-arra`:                func(p *Pathology) { causeOf(p, "slow-array").When = "(((" },
 		"queue-saturation: evidence 3: says":                func(p *Pathology) { p.Evidence[2].Says = "" },
 		`signature: "queue_dept"`:                           func(p *Pathology) { p.Signature = map[string]float64{"queue_dept": 1} },
 		"signature: no direction":                           func(p *Pathology) { p.Signature = nil },
 		"stands twice":                                      func(p *Pathology) { p.Slug = "burst-congestion" },
-		`cause "too-many-jobs": no expres`:                  func(p *Pathology) { p.Causes[8].When = "" },
+		`cause "too-many-jobs": no expres`:                  func(p *Pathology) { causeOf(p, "too-many-jobs").When = "" },
 	} {
 		c := shippedCatalogue(t)
 		break_(&c.Pathologies[0])

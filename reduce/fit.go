@@ -12,7 +12,7 @@ import (
 
 // Windows below which a fit keeps the centre or the components of its prior.
 const (
-	centreShrink  = 200 // windows at which the fit's own centre weighs half
+	centreShrink  = 200 // windows at which the fit's own centre and spread weigh half
 	fewComponents = 100 // windows that are not idle
 )
 
@@ -127,7 +127,7 @@ func (m *Model) centreAxes(from int, values [][]float64) {
 			x[i] = math.Abs(x[i] - median)
 		}
 		slices.Sort(x)
-		m.Scale[f] = max(m.Scale[f], madScale*quantile(x, 0.5))
+		m.Scale[f] = max(m.Scale[f], shrink(madScale*quantile(x, 0.5), len(x), m.Scale[f], centreShrink))
 	}
 }
 
