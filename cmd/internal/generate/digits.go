@@ -6,13 +6,15 @@ import (
 	"slices"
 )
 
-// pairs are 00 to 99, the first digit in the lower byte.
-var pairs = func() (p [100]uint16) {
-	for i := range p {
-		p[i] = uint16('0'+i/10) | uint16('0'+i%10)<<8
-	}
-	return p
-}()
+// eight gives the eight digits of v, below 10^8, the first in the lowest byte: halves
+// of four digits, of two and of one are parted side by side in one word.
+func eight(v uint32) uint64 {
+	x := uint64(v/1e4) | uint64(v%1e4)<<32
+	hundreds := x * 10486 >> 20 & 0x7f_0000007f
+	x = hundreds | (x-100*hundreds)<<16
+	tens := x * 103 >> 10 & 0x000f_000f_000f_000f
+	return tens | (x-10*tens)<<8 | 0x3030303030303030
+}
 
 var powers = func() (p [20]uint64) {
 	p[0] = 1
@@ -31,79 +33,86 @@ func width(v uint64) int {
 	return max(n, 1)
 }
 
-// put writes the lowest n digits of v to the end of b[:at]: eight at a time, whose
-// pairs don't wait for one another.
-func put(b []byte, at int, v uint64, n int) {
-	for ; n >= 8; n -= 8 {
-		low := uint32(v % 1e8)
-		v /= 1e8
-		h, l := low/1e4, low%1e4
-		at -= 8
-		c := b[at : at+8 : at+8]
-		binary.LittleEndian.PutUint16(c, pairs[h/100])
-		binary.LittleEndian.PutUint16(c[2:], pairs[h%100])
-		binary.LittleEndian.PutUint16(c[4:], pairs[l/100])
-		binary.LittleEndian.PutUint16(c[6:], pairs[l%100])
+// lowest appends the lowest n digits of v, no more than 24 of them.
+func lowest(b []byte, v uint64, n int) []byte {
+	at := len(b)
+	if cap(b)-at < 24 {
+		b = slices.Grow(b, 24)
 	}
-	w := uint32(v % 1e8)
-	for ; n >= 2; n -= 2 {
-		at -= 2
-		binary.LittleEndian.PutUint16(b[at:at+2], pairs[w%100])
-		w /= 100
+	c := b[at : at+24 : at+24]
+	switch {
+	case n <= 8:
+		binary.LittleEndian.PutUint64(c, eight(uint32(v%1e8))>>(8*(8-n)&63))
+	case n <= 16:
+		high := v / 1e8
+		binary.LittleEndian.PutUint64(c, eight(uint32(high%1e8))>>(8*(16-n)&63))
+		binary.LittleEndian.PutUint64(c[n-8:n], eight(uint32(v-1e8*high)))
+	default:
+		high := v / 1e8
+		binary.LittleEndian.PutUint64(c, eight(uint32(high/1e8%1e8))>>(8*(24-n)&63))
+		binary.LittleEndian.PutUint64(c[n-16:n-8], eight(uint32(high%1e8)))
+		binary.LittleEndian.PutUint64(c[n-8:n], eight(uint32(v-1e8*high)))
 	}
-	if n == 1 {
-		b[at-1] = byte('0' + w%10)
-	}
+	return b[:at+n]
 }
 
-// room makes b longer by n bytes.
-func room(b []byte, n int) []byte {
-	if cap(b)-len(b) < n {
-		b = slices.Grow(b, n)
+// blanks appends n blanks; none where n is not positive.
+func blanks(b []byte, n int) []byte {
+	const some = "                "
+	for ; n > len(some); n -= len(some) {
+		b = append(b, some...)
 	}
-	return b[:len(b)+n]
+	return append(b, some[:max(n, 0)]...)
 }
 
 // decimal appends v, which is not negative.
-func decimal(b []byte, v int64) []byte {
-	n := width(uint64(v))
-	b = room(b, n)
-	put(b, len(b), uint64(v), n)
-	return b
-}
+func decimal(b []byte, v int64) []byte { return lowest(b, uint64(v), width(uint64(v))) }
 
 // padded appends v, which is not negative, after blanks, in columns or more.
 func padded(b []byte, v int64, columns int) []byte {
 	n := width(uint64(v))
-	for ; columns > n; columns-- {
-		b = append(b, ' ')
-	}
-	b = room(b, n)
-	put(b, len(b), uint64(v), n)
-	return b
+	return lowest(blanks(b, columns-n), uint64(v), n)
 }
 
 // fraction appends the lowest digits of v, with zeros in front.
-func fraction(b []byte, v int64, digits int) []byte {
-	b = room(b, digits)
-	put(b, len(b), uint64(v), digits)
-	return b
-}
+func fraction(b []byte, v int64, digits int) []byte { return lowest(b, uint64(v), digits) }
 
 // seconds appends ns as seconds with 9, 6, ... digits behind the point.
 func seconds(b []byte, ns int64, digits int) []byte {
-	b = decimal(b, ns/1e9)
-	part := ns % 1e9
-	for i := digits; i < 9; i++ {
-		part /= 10
+	whole := ns / 1e9
+	part := ns - 1e9*whole
+	switch digits {
+	case 6:
+		part /= 1e3
+	default:
+		for i := digits; i < 9; i++ {
+			part /= 10
+		}
 	}
-	return fraction(append(b, '.'), part, digits)
+	return fraction(append(decimal(b, whole), '.'), part, digits)
 }
 
 // text appends s after blanks, in columns or more.
 func text(b []byte, s string, columns int) []byte {
-	for n := len(s); n < columns; n++ {
-		b = append(b, ' ')
+	return append(blanks(b, columns-len(s)), s...)
+}
+
+// hexPairs are 00 to ff, the first digit in the lower byte.
+var hexPairs = func() (p [256]uint16) {
+	const digits = "0123456789abcdef"
+	for i := range p {
+		p[i] = uint16(digits[i>>4]) | uint16(digits[i&15])<<8
 	}
-	return append(b, s...)
+	return p
+}()
+
+// hexadecimal appends the 16 digits of v.
+func hexadecimal(b []byte, v uint64) []byte {
+	at := len(b)
+	b = slices.Grow(b, 16)[:at+16]
+	c := b[at : at+16 : at+16]
+	for i := range 8 {
+		binary.LittleEndian.PutUint16(c[2*i:2*i+2], hexPairs[byte(v>>(56-8*i))])
+	}
+	return b
 }

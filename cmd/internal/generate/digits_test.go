@@ -20,6 +20,7 @@ func TestDigits(t *testing.T) {
 	}
 	for _, v := range values {
 		check(decimal(nil, v), "%d", v)
+		check(hexadecimal([]byte("x"), uint64(v)), "x%016x", v)
 		check(padded([]byte("x"), v, 8), "x%8d", v)
 		check(leftNumber(nil, v, 8), "%-8d", v)
 		check(fraction(nil, v%1e9, 9), "%09d", v%1e9)
@@ -27,6 +28,13 @@ func TestDigits(t *testing.T) {
 		check(seconds(nil, v, 6), "%d.%06d", v/1e9, v%1e9/1e3)
 		check(millis(nil, v, 3, 9), "%9s", fmt.Sprintf("%d.%03d", v/1e6, v%1e6/1e3))
 	}
+	for v := range uint32(100_000_000) { // one in 997
+		if v = v * 997; v >= 100_000_000 {
+			break
+		}
+		check(fraction(nil, int64(v), 8), "%08d", v)
+	}
+	check(text([]byte("x"), "ab", 40), "x%40s", "ab")
 	check(text(nil, "ab", 4), "%4s", "ab")
 	check(left(nil, "ab", 4), "%-4s", "ab")
 }

@@ -7,14 +7,27 @@ type due struct {
 	code int64
 }
 
-// agenda is a heap of four branches, the next first; of equals the lower code.
-type agenda []due
+// agenda is a heap of four branches, the next first; of equals the lower code. What
+// was popped leaves its place at the root until something else is pushed, which mostly
+// is what follows from it.
+type agenda struct {
+	heap []due
+	open bool // the root's place is free
+}
 
 func (a due) before(b due) bool { return a.at < b.at || a.at == b.at && a.code < b.code }
 
+// empty says that nothing is left.
+func (h *agenda) empty() bool { return len(h.heap) == 0 || h.open && len(h.heap) == 1 }
+
 func (h *agenda) push(d due) {
-	*h = append(*h, d)
-	s := *h
+	if h.open {
+		h.open = false
+		h.sink(d)
+		return
+	}
+	h.heap = append(h.heap, d)
+	s := h.heap
 	i := len(s) - 1
 	for i > 0 {
 		up := (i - 1) / 4
@@ -28,13 +41,18 @@ func (h *agenda) push(d due) {
 }
 
 func (h *agenda) pop() due {
-	s := *h
-	top, last := s[0], s[len(s)-1]
-	s = s[:len(s)-1]
-	*h = s
-	if len(s) == 0 {
-		return top
+	if h.open {
+		last := h.heap[len(h.heap)-1]
+		h.heap = h.heap[:len(h.heap)-1]
+		h.sink(last)
 	}
+	h.open = true
+	return h.heap[0]
+}
+
+// sink puts d where it belongs, from the root on.
+func (h *agenda) sink(d due) {
+	s := h.heap
 	i := 0
 	for {
 		first := 4*i + 1
@@ -47,14 +65,13 @@ func (h *agenda) pop() due {
 				least = c
 			}
 		}
-		if !s[least].before(last) {
+		if !s[least].before(d) {
 			break
 		}
 		s[i] = s[least]
 		i = least
 	}
-	s[i] = last
-	return top
+	s[i] = d
 }
 
 // line is a queue in the order of arrival, a ring that grows.

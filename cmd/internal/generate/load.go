@@ -78,6 +78,8 @@ type Load struct {
 	ToNS    int64
 
 	places []int64 // of streams
+	part   int64   // of the device that a stream has
+	blocks uint64  // over which ranks are scattered
 	log    int64
 	turn   int
 	paced  float64
@@ -113,12 +115,15 @@ func (l *Load) begin(d *draws) {
 	l.Procs = max(l.Procs, 1)
 	l.Streams = max(l.Streams, 1)
 	l.places = make([]int64, l.Streams)
-	part := (l.Hi - l.Lo) / int64(l.Streams) &^ 4095
+	l.part = (l.Hi - l.Lo) / int64(l.Streams) &^ 4095
 	for i := range l.places {
-		l.places[i] = l.Lo + int64(i)*part
+		l.places[i] = l.Lo + int64(i)*l.part
 		if l.Pattern == Strided {
-			l.places[i] += int64(float64(part)*d.unit()) &^ 4095
+			l.places[i] += int64(float64(l.part)*d.unit()) &^ 4095
 		}
+	}
+	for l.blocks = 1; l.blocks<<13 <= uint64(l.Hi-l.Lo); {
+		l.blocks <<= 1
 	}
 	l.log = l.LogLo
 }
@@ -135,16 +140,13 @@ func (l *Load) place(d *draws, p Pattern, size int64) int64 {
 		}
 		// Neighbours in rank are no neighbours on the device: an odd factor scatters
 		// them over the largest power of two of blocks that fits.
-		blocks := uint64(1)
-		for blocks<<13 <= uint64(l.Hi-l.Lo) {
-			blocks <<= 1
-		}
-		at := uint64(v*float64(blocks)) * 0x9e3779b97f4a7c15 & (blocks - 1)
+		at := uint64(v*float64(l.blocks)) * 0x9e3779b97f4a7c15 & (l.blocks - 1)
 		return min(l.Lo+int64(at<<12), l.Hi-size)
 	}
-	i := l.turn % l.Streams
-	l.turn++
-	part := (l.Hi - l.Lo) / int64(l.Streams) &^ 4095
+	i, part := l.turn, l.part
+	if l.turn++; l.turn == l.Streams {
+		l.turn = 0
+	}
 	lo := l.Lo + int64(i)*part
 	at := l.places[i]
 	if at+size > lo+part {

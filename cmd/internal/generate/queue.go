@@ -93,7 +93,7 @@ func (q *queue) wake(at int64, load, step, slot int) {
 
 // run lets everything happen until the last request is done.
 func (q *queue) run() {
-	for len(q.agenda) > 0 {
+	for !q.agenda.empty() {
 		next := q.agenda.pop()
 		if next.code >= 0 {
 			q.done(next.at, int32(next.code))

@@ -10,28 +10,24 @@ import (
 
 // left appends s and blanks behind it, in columns or more.
 func left(b []byte, s string, columns int) []byte {
-	b = append(b, s...)
-	for n := len(s); n < columns; n++ {
-		b = append(b, ' ')
-	}
-	return b
+	return blanks(append(b, s...), columns-len(s))
 }
 
 // leftNumber is left of a number.
 func leftNumber(b []byte, v int64, columns int) []byte {
-	from := len(b)
-	b = decimal(b, v)
-	for len(b)-from < columns {
-		b = append(b, ' ')
-	}
-	return b
+	n := width(uint64(v))
+	return blanks(lowest(b, uint64(v), n), columns-n)
 }
 
 // millis appends ns as milliseconds with digits behind the point, in columns.
 func millis(b []byte, ns int64, digits, columns int) []byte {
 	part := ns % 1e6
-	for i := digits; i < 6; i++ {
-		part /= 10
+	if digits == 3 {
+		part /= 1e3
+	} else {
+		for i := digits; i < 6; i++ {
+			part /= 10
+		}
 	}
 	b = padded(b, ns/1e6, columns-digits-1)
 	return fraction(append(b, '.'), part, digits)
@@ -55,9 +51,7 @@ func (l *biosnoopLog) Stage(_ Stage, r *Request) {
 	b := l.out.Text
 	from := len(b)
 	b = seconds(b, r.At[Completed]-startNS, 6)
-	for len(b)-from < 12 {
-		b = append(b, ' ')
-	}
+	b = blanks(b, 12-(len(b)-from))
 	b = append(left(b, r.Comm, 14), ' ')
 	b = append(leftNumber(b, int64(r.PID), 7), ' ')
 	b = append(left(b, l.name, 7), ' ')
@@ -89,9 +83,7 @@ func (l *biosnoopBCCLog) Stage(_ Stage, r *Request) {
 	b := l.out.Text
 	from := len(b)
 	b = seconds(b, r.At[Completed]-startNS, 6)
-	for len(b)-from < 12 {
-		b = append(b, ' ')
-	}
+	b = blanks(b, 12-(len(b)-from))
 	b = append(left(b, r.Comm, 14), ' ')
 	b = append(leftNumber(b, int64(r.PID), 7), ' ')
 	b = append(left(b, l.name, 9), ' ')

@@ -105,9 +105,7 @@ var fiuFormat = Format{
 			h := uint64(r.Offset)
 			for range 2 {
 				h = (h ^ h>>29) * 0xbf58476d1ce4e5b9
-				for k := 60; k >= 0; k -= 4 {
-					b = append(b, "0123456789abcdef"[h>>k&15])
-				}
+				b = hexadecimal(b, h)
 			}
 			return append(b, '\n')
 		}
