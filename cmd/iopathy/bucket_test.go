@@ -4,65 +4,22 @@ import (
 	"bytes"
 	"io/fs"
 	"math/rand/v2"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/iopathy/iopathy/cmd/internal/gateway"
 )
 
-// store starts versitygw, a server of S3 over a directory, and gives the URL of
-// a lake in it and the directory where its objects lie. IOPATHY_VERSITYGW names
-// the command; where there is none the test is skipped.
+// store starts a server of S3 and gives the URL of a lake in it, and the directory
+// where its objects lie.
 func store(t *testing.T) (url, dir string) {
 	t.Helper()
-	command := os.Getenv("IOPATHY_VERSITYGW")
-	if command == "" {
-		command = "versitygw"
-	}
-	path, err := exec.LookPath(command)
-	if err != nil {
-		t.Skip("there is no versitygw: go install github.com/versity/versitygw/cmd/versitygw@v1.8.0")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	root := t.TempDir()
-	if err := os.Mkdir(filepath.Join(root, "lakes"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(path, "--port", addr, "posix", root)
-	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY=who", "ROOT_SECRET_KEY=hush-hush")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it has no state of ours
-		_ = cmd.Wait()
-	})
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": "who", "AWS_SECRET_ACCESS_KEY": "hush-hush", "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
-	} {
-		t.Setenv(name, value)
-	}
-	for range 600 {
-		if c, err := net.Dial("tcp", addr); err == nil {
-			c.Close()
-			return "s3://lakes/it?endpoint=http://" + addr + "&use_path_style=true&region=us-east-1", filepath.Join(root, "lakes", "it")
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Fatal("versitygw does not answer")
-	return "", ""
+	addr, bucket := gateway.Start(t)
+	return "s3://" + gateway.Bucket + "/it" + gateway.Query(addr), filepath.Join(bucket, "it")
 }
 
 // ended runs iopathy, wants an exit code, and gives what it said.

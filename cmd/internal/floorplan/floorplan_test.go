@@ -40,6 +40,7 @@ var rooms = map[string][]string{
 	"cmd/iopathy":            {"*"},
 	"cmd/internal/generate":  {"ingest"},
 	"cmd/internal/alerts":    {"*"},
+	"cmd/internal/gateway":   {},
 	"cmd/internal/local":     {"*"},
 	"cmd/internal/mirror":    {"ingest/bucket", "ingest/lake"},
 	"cmd/internal/nights":    {"*"},

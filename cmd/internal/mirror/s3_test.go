@@ -11,7 +11,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,70 +20,24 @@ import (
 
 	"gocloud.dev/blob/memblob"
 
+	"github.com/iopathy/iopathy/cmd/internal/gateway"
 	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/configs"
 	"github.com/iopathy/iopathy/ingest/bucket"
 	"github.com/iopathy/iopathy/ingest/lake"
 )
 
-// gateway starts versitygw, a server of S3 over a directory, and gives its
-// address. IOPATHY_VERSITYGW names the command, where it has another name or
-// place; where there is none the test is skipped.
-func gateway(t *testing.T) string {
+// server starts a server of S3 and gives its address.
+func server(t *testing.T) string {
 	t.Helper()
-	command := os.Getenv("IOPATHY_VERSITYGW")
-	if command == "" {
-		command = "versitygw"
-	}
-	path, err := exec.LookPath(command)
-	if err != nil {
-		t.Skip("there is no versitygw: go install github.com/versity/versitygw/cmd/versitygw@v1.8.0")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "lakes"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	var words bytes.Buffer
-	cmd := exec.Command(path, "--port", addr, "posix", dir)
-	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY=who", "ROOT_SECRET_KEY=hush-hush")
-	cmd.Stdout, cmd.Stderr = &words, &words
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it has no state of ours
-		_ = cmd.Wait()
-	})
-	for range 600 {
-		c, err := net.Dial("tcp", addr)
-		if err == nil {
-			c.Close()
-			return addr
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Fatalf("versitygw does not answer: %s", words.String())
-	return ""
+	addr, _ := gateway.Start(t)
+	return addr
 }
 
 // through opens the bucket lakes of a server at an address.
 func through(t *testing.T, addr string, o bucket.Options) *bucket.Bucket {
 	t.Helper()
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": "who", "AWS_SECRET_ACCESS_KEY": "hush-hush", "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
-	} {
-		t.Setenv(name, value)
-	}
-	p, err := bucket.Parse("s3://lakes?endpoint=http://" + addr + "&use_path_style=true&region=us-east-1")
+	p, err := bucket.Parse("s3://" + gateway.Bucket + gateway.Query(addr))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +55,7 @@ func through(t *testing.T, addr string, o bucket.Options) *bucket.Bucket {
 
 // TestSameLakeS3 is TestSameLake on a real server of S3.
 func TestSameLakeS3(t *testing.T) {
-	sameLake(t, map[string]*bucket.Bucket{"s3": through(t, gateway(t), bucket.Options{})})
+	sameLake(t, map[string]*bucket.Bucket{"s3": through(t, server(t), bucket.Options{})})
 }
 
 // proxy stands between iopathy and a server, and spoils some requests.
@@ -191,7 +144,7 @@ func (p *proxy) listen(t *testing.T, server string) string {
 // request, resets connections in the midst of what is sent (also of the parts of a
 // multipart upload) and of what is read, and is slow. Each time the bucket holds what the directory does.
 func TestFaultsS3(t *testing.T) {
-	addr := gateway(t)
+	addr := server(t)
 	when := func(how string, yes bool) string {
 		if yes {
 			return how
@@ -234,7 +187,7 @@ func multipart(n int) []byte { return bytes.Repeat([]byte("0123456789abcdef"), n
 // TestMultipartS3 sends a file of the lake that goes in three parts, of which one
 // breaks off, and reads it back; one that is killed in its midst shows nothing.
 func TestMultipartS3(t *testing.T) {
-	addr := gateway(t)
+	addr := server(t)
 	var broke atomic.Int64
 	p := &proxy{spoil: func(n int64, r *http.Request) string {
 		if r.URL.Query().Get("partNumber") == "2" && broke.Add(1) <= 2 {
@@ -268,7 +221,7 @@ func TestMultipartS3(t *testing.T) {
 
 // TestLeaseS3 holds that of many that want to write at once one may, on a server
 // of S3.
-func TestLeaseS3(t *testing.T) { race(t, through(t, gateway(t), bucket.Options{})) }
+func TestLeaseS3(t *testing.T) { race(t, through(t, server(t), bucket.Options{})) }
 
 // TestLease is the same in memory: whoever is late is told who holds it, and may
 // have it when it was given back. (In a directory gocloud.dev's puts on condition
