@@ -120,7 +120,7 @@ func (d *biosnoop) event(io *biosnoopIO, name []byte, at int64, early bool, out 
 		return "bad-time"
 	case len(comm) == 0:
 		return "few-columns"
-	case len(comm) > commBytes:
+	case len(comm) > commBytes || stampBefore(comm):
 		return "bad-process" // two lines that ran into each other
 	}
 	d.last = ns

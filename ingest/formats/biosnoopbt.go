@@ -117,9 +117,9 @@ func (d *biosnoopBT) event(c *traceCells, ms, pid, latency int64, isPID, isLaten
 		return "bad-pid"
 	case len(comm) == 0:
 		return "few-columns"
-	case len(comm) > commBytes:
+	case len(comm) > commBytes || stampBefore(comm):
 		return "bad-process" // two lines that ran into each other
-	case d.layout == btNumbers && len(minor) == 0:
+	case (d.layout == btNumbers || isDevNumber(disk)) && len(minor) == 0:
 		return "bad-device"
 	}
 	var mem [32]byte

@@ -221,7 +221,7 @@ func (c *calls) event(h *tpHead, o openCall, now, ret int64, out *ingest.Out) {
 	} else if e.Op != ingest.OpFlush {
 		e.SizeBytes = ret
 	}
-	if e.OffsetBytes > math.MaxInt64-e.SizeBytes {
+	if e.OffsetBytes > math.MaxInt64/2 {
 		e.OffsetBytes = ingest.Missing
 	}
 	e.Host = out.Names.InternString(c.host)

@@ -24,7 +24,8 @@ func cgroupFile(path []byte) (file int, dir []byte) {
 	at := bytes.LastIndexByte(path, '/') + 1
 	for i := range cgroupFiles {
 		if string(path[at:]) == cgroupFiles[i].name {
-			return i, bytes.TrimSuffix(path[:at], []byte("/"))
+			dir = path[bytes.LastIndex(path[:at], []byte(" /"))+1 : at] // a stamp may stand before it
+			return i, bytes.TrimSuffix(dir, []byte("/"))
 		}
 	}
 	return -1, nil
@@ -49,7 +50,7 @@ func cgroupFileRow(line []byte) (file int, dir, value []byte) {
 
 // cgroupFileHead reads "==> path/cpu.stat <==", as head and tail name files.
 func cgroupFileHead(line []byte) (file int, dir []byte) {
-	b, ok := cutPrefix(trimBlanks(line), "==> ")
+	_, b, ok := bytes.Cut(trimBlanks(line), []byte("==> ")) // a stamp may stand before it
 	if !ok {
 		return -1, nil
 	}

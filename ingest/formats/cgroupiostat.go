@@ -25,7 +25,7 @@ func ioStatRow(line []byte) (cgroup, row []byte) {
 
 // ioStatHead is the cgroup of "==> path/io.stat <==", nil if it is none.
 func ioStatHead(line []byte) []byte {
-	b, ok := cutPrefix(trimBlanks(line), "==> ")
+	_, b, ok := bytes.Cut(trimBlanks(line), []byte("==> ")) // a stamp may stand before it
 	if !ok {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (d *cgroupIOMax) statLine(line []byte, out *ingest.Out) bool {
 	if len(b) == 0 {
 		return false
 	}
-	if b[0] == '=' {
+	if bytes.Contains(b, []byte("==> ")) {
 		d.stat = append(d.stat[:0], ioStatHead(b)...)
 		if len(d.stat) == 0 {
 			return false

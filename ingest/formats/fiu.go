@@ -60,11 +60,11 @@ func (d *fiu) Line(line []byte, out *ingest.Out) {
 	case why != "":
 	case len(comm) == 0:
 		why = "few-columns"
-	case len(comm) > commBytes:
+	case len(comm) > commBytes || stampBefore(comm):
 		why = "bad-process"
 	case !inTime || ns > csvLastNS:
 		why = "bad-time"
-	case pid > 1<<31-1:
+	case pid > mostPID:
 		why = "bad-pid"
 	case !isOp:
 		why = "bad-op"
@@ -91,6 +91,26 @@ const fiuHashDigits = 6
 // commBytes bounds the name of a task: TASK_COMM_LEN of Linux. A longer one is
 // two lines that ran into each other.
 const commBytes = 16
+
+// mostPID is PID_MAX_LIMIT of Linux: what is above it is no pid.
+const mostPID = 1 << 22
+
+// stampBefore says whether the first word of what should be a task's name is a
+// number or a time of day: columns have moved, as by a stamp that a collector of logs
+// put before each line.
+func stampBefore(comm []byte) bool {
+	i, marks := 0, 0
+	for i < len(comm) && (comm[i]-'0' <= 9 || comm[i] == ':' || comm[i] == '.' || comm[i] == ',' || comm[i] == '-') {
+		if comm[i]-'0' > 9 {
+			marks++
+		}
+		i++
+	}
+	if i == 0 || i == len(comm) || comm[i] != ' ' {
+		return false
+	}
+	return marks > 0 || i+1 < len(comm) && comm[i+1] == ' '
+}
 
 // hexBytes are the bytes that are a hexadecimal digit.
 var hexBytes = func() (is [256]bool) {

@@ -247,7 +247,7 @@ func (d *fsSlower) commas(line []byte, c *slowCall) (reason string) {
 // possible says what is impossible in a call.
 func (c *slowCall) possible() string {
 	switch {
-	case len(c.comm) > commBytes:
+	case len(c.comm) > commBytes || stampBefore(c.comm):
 		return "bad-process" // two lines that ran into each other
 	case len(c.file) > slowerFileBytes:
 		return "bad-file" // likewise

@@ -127,6 +127,13 @@ func (d *ftrace) aside(line []byte, reason string, out *ingest.Out) {
 			out.Reject(line, reason)
 		}
 	default:
+		if i := bytes.Index(text, []byte(" CPU:")); i > 0 { // a stamp may stand before it
+			if where, n, ok := tracedLoss(text[i+1:]); ok {
+				out.Note()
+				d.lost(n, where, out)
+				return
+			}
+		}
 		out.Reject(line, reason)
 	}
 }

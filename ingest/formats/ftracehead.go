@@ -17,7 +17,7 @@ func ftraceHead(line []byte, h *tpHead) (rest []byte, reason string) {
 		}
 		at += n
 		s := blkText{b: line, i: at + 1}
-		if _, ok := s.number(); ok && s.take(']') && s.peek() == ' ' && ftraceTask(line[:at], h) {
+		if _, ok := s.number(); ok && s.take(']') && s.peek() == ' ' && ftraceTask(line[:at], h, tpComm) {
 			at = s.i
 			break
 		}
@@ -54,8 +54,27 @@ func ftraceHead(line []byte, h *tpHead) (rest []byte, reason string) {
 	return line[s.i:], ""
 }
 
+// The columns that a command takes at least: blanks fill them up on the left, and
+// what stands before them is none of it, such as a stamp that a collector of logs put
+// before each line.
+const (
+	tpComm      = 16
+	tpShortComm = 8 // of the latency format, which cuts it there
+)
+
+// commandOf is the command of so many columns at the end of b.
+func commandOf(b []byte, columns int) []byte {
+	if n := len(b); n > columns {
+		b = b[n-columns:]
+	}
+	for len(b) > 0 && b[0] == ' ' {
+		b = b[1:]
+	}
+	return b
+}
+
 // ftraceTask reads "comm-pid" or "comm-pid (tgid)" from its end.
-func ftraceTask(b []byte, h *tpHead) bool {
+func ftraceTask(b []byte, h *tpHead, columns int) bool {
 	i := len(b)
 	blank := func() {
 		for i > 0 && b[i-1] == ' ' {
@@ -89,9 +108,7 @@ func ftraceTask(b []byte, h *tpHead) bool {
 			comm = comm[n+2:]
 		}
 	}
-	for len(comm) > 0 && comm[0] == ' ' {
-		comm = comm[1:]
-	}
+	comm = commandOf(comm, columns)
 	if string(comm) == "<...>" { // the tracer had not kept it
 		comm = nil
 	}
@@ -117,7 +134,7 @@ func reportHead(line []byte, h *tpHead) (rest []byte) {
 			end--
 		}
 		flags := bytes.LastIndexByte(line[:end], ' ') + 1
-		if flags >= end || line[flags]-'0' > 9 || line[end-1]-'0' <= 9 && !bytes.ContainsAny(line[flags:end], ".dnN") || end-flags > 12 || !ftraceTask(line[:flags], h) {
+		if flags >= end || line[flags]-'0' > 9 || line[end-1]-'0' <= 9 && !bytes.ContainsAny(line[flags:end], ".dnN") || end-flags > 12 || !ftraceTask(line[:flags], h, tpShortComm) {
 			return nil // a number without flags is a pid, as perf script writes it
 		}
 		h.timeNS = ns
@@ -152,7 +169,7 @@ func latencyHead(line []byte, h *tpHead) (rest []byte, reason string) {
 		i--
 	}
 	word := bytes.LastIndexByte(line[:i], ' ') + 1
-	if word >= i || line[word]-'0' > 9 || i-word > 12 || !ftraceTask(line[:word], h) {
+	if word >= i || line[word]-'0' > 9 || i-word > 12 || !ftraceTask(line[:word], h, tpShortComm) {
 		return nil, tpNoLine
 	}
 	h.timeNS = us * 1000

@@ -60,6 +60,8 @@ func (d *nvidiaFS) Line(line []byte, out *ingest.Out) {
 		out.Note()
 	case colon < 0:
 		out.Note()
+	case !isLetter(b[0]) || bytes.IndexByte(b[:colon], '|') >= 0:
+		out.Reject(line, "no-row") // something stands before it
 	default:
 		d.row(b, colon, line, out)
 	}

@@ -169,14 +169,11 @@ func perfTask(b []byte, h *tpHead) {
 		digits = word[i+1:]
 	}
 	tid, end := scanDigits(digits, 0)
-	if end == 0 || end != len(digits) || tid < 0 || tid > 1<<31-1 {
+	if end == 0 || end != len(digits) || tid < 0 || tid > mostPID {
 		return
 	}
 	h.tid = int32(tid)
-	for len(b) > 0 && b[0] == ' ' {
-		b = b[1:]
-	}
-	h.comm = b
+	h.comm = commandOf(b, tpComm)
 }
 
 // lastWord cuts the last word off and the blanks around it.

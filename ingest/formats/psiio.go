@@ -139,10 +139,10 @@ func (d *psi) other(line []byte, out *ingest.Out) {
 	case d.clock.mark(line):
 		d.snapshot = d.snapshot[:0]
 	case len(b) == 0 || b[0] == '#':
-	case bytes.HasPrefix(b, []byte("==>")):
+	case bytes.Contains(b, []byte("==>")): // a stamp may stand before it
 		b = bytes.Trim(b, "=<> ")
 		d.names(b[bytes.LastIndexByte(b, '/')+1:])
-	case b[0] == '/':
+	case b[bytes.LastIndexByte(b, ' ')+1] == '/': // b is trimmed
 		b = bytes.TrimSuffix(b, []byte(":"))
 		d.names(b[bytes.LastIndexByte(b, '/')+1:])
 	default:

@@ -257,9 +257,11 @@ func (d *sadfCSV) metricLine(f [][]byte, seconds, ns int64, line []byte, out *in
 		out.Reject(line, reason)
 		return
 	}
-	if !d.begun || ns != d.stampNS || seconds != d.second || !bytes.Equal(f[0], d.host) {
+	host := trimBlanks(f[0])
+	host = host[bytes.LastIndexByte(host, ' ')+1:] // hosts have no blanks: a stamp stands before it
+	if !d.begun || ns != d.stampNS || seconds != d.second || !bytes.Equal(host, d.host) {
 		d.close(out)
-		d.at(f[0], seconds, ns, out)
+		d.at(host, seconds, ns, out)
 	}
 	d.device = sarDevice(f[3], d.device[:0])
 	bit := uint64(1) << c.field
