@@ -42,7 +42,8 @@ func (f *facts) analyses(k features.Key) (all []analysisView, curve template.HTM
 			continue
 		}
 		if x.Curve != nil && x.Told {
-			curve = saturationCurve(x.Curve)
+			pic := saturationCurve(x.Curve)
+			curve = pic.inline()
 		}
 		if x.Told {
 			all = append(all, analysisView{Name: analysisNames[x.Kind], Says: upper(sentences(x.Says)) + ".", Holds: x.Holds})
@@ -165,13 +166,13 @@ const (
 
 // saturationCurve draws throughput and latency against depth, with the law
 // that was fitted, its knee and the knee's interval.
-func saturationCurve(c *analysis.Curve) template.HTML {
+func saturationCurve(c *analysis.Curve) picture {
 	if len(c.Points) < 2 {
-		return ""
+		return picture{}
 	}
 	least, most := c.Points[0].Depth, c.Points[len(c.Points)-1].Depth
 	if !(most > least) {
-		return ""
+		return picture{}
 	}
 	top, slowest, fastest := 0.0, 0.0, math.Inf(1)
 	for _, p := range c.Points {
@@ -187,7 +188,6 @@ func saturationCurve(c *analysis.Curve) template.HTML {
 	rate := func(v float64) float64 { return bottom - (bottom-curveTop)*min(v/top, 1) }
 	late := func(v float64) float64 { return bottom - (bottom-curveTop)*(math.Log10(v)-low)/(high-low) }
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="curve" viewBox="0 0 %d %d" role="img" aria-label="Throughput and latency against queue depth">`, curveWide, curveHigh)
 	for panel, title := range []string{"completions per second", "latency (ms)"} {
 		left := curveLeft + panel*(curvePanel+curveGap)
 		if k := c.Knee; k.State == "found" {
@@ -231,8 +231,7 @@ func saturationCurve(c *analysis.Curve) template.HTML {
 	for _, p := range c.Points {
 		fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="2.6"/><circle cx="%.1f" cy="%.1f" r="2.6"/>`, x(0, p.Depth), rate(p.RatePerS), x(1, p.Depth), late(p.LatencyS))
 	}
-	b.WriteString(`</svg>`)
-	return template.HTML(b.String())
+	return picture{wide: curveWide, high: curveHigh, label: "Throughput and latency against queue depth", class: "curve", body: b.String()}
 }
 
 // tickOf is the first power of two from a depth on.

@@ -6,6 +6,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -214,5 +215,48 @@ func TestBrowserPictures(t *testing.T) {
 	b.click(`[data-view="all"]`)
 	b.click(`#safe`)
 	save("safe")
+	b.quiet()
+}
+
+// The page of many windows opens, is ready and shows the right cells. Of
+// IOPATHY_SOAK_CELLS windows, such as a million; a small one without it.
+func TestBrowserManyCells(t *testing.T) {
+	cells := 20_000
+	if n := os.Getenv("IOPATHY_SOAK_CELLS"); n != "" {
+		var err error
+		if cells, err = strconv.Atoi(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	devices := max(cells/1440, 20)
+	in := made(devices, cells/devices, min(60, devices/2), 3)
+	windows := in.Windows.Len()
+	var page bytes.Buffer
+	if err := HTML(&page, in); err != nil {
+		t.Fatal(err)
+	}
+	b := openHTML(t, page.Bytes())
+	f := gathered(t, in)
+	fleet := heatmap.NewFleet(f.all, f.scale, heatmap.DefaultFleetOptions())
+	t.Logf("%d windows of %d devices, %d cells: %.2f MB, ready in %d ms", windows, devices, fleet.Cols*fleet.Rows, float64(page.Len())/1e6,
+		browsertest.Value[int](b.Page, `Number(document.documentElement.dataset.ready)`))
+	if fleet.Merged != 1 {
+		t.Errorf("a cell is %d windows", fleet.Merged)
+	}
+	if page.Len() > 10_000_000 {
+		t.Errorf("the page has %d bytes", page.Len())
+	}
+	b.show("fleet")
+	for range 3 { // the map is drawn smaller than its cells: it is zoomed to where they can be told apart
+		b.click(`[data-zoom="in"]`)
+	}
+	tip := b.hover("fleet", fleet.Cols/2, fleet.Rows/2)
+	w := in.Windows.At(int(fleet.Window[fleet.Rows/2*fleet.Cols+fleet.Cols/2]))
+	if !strings.Contains(tip, deviceLabel(w.Key)) && windows < 100_000 {
+		t.Errorf("the tip of the cell in the middle says %q, want %s", tip, deviceLabel(w.Key))
+	}
+	if !strings.Contains(tip, " IOPS") {
+		t.Errorf("the tip of the cell in the middle says %q", tip)
+	}
 	b.quiet()
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/heatmap"
 )
 
@@ -99,9 +100,11 @@ func (f *facts) figures() ([]figureFile, error) {
 	}
 	all = append(all,
 		figureFile{name: "dendrogram", title: "Last merges of the linkage", caption: "Cosine distance; the dashed line is the cut into classes", pic: f.dendrogram()})
-	for _, d := range f.devices {
-		if f.anchor(d) != "" && d.place < maxFigures {
+	drawn := 0
+	for _, d := range f.devices { // those whose cards have pictures
+		if d.verdicts[cluster.Sick] > 0 && f.anchor(d) != "" && drawn < f.drawnCards {
 			all = append(all, f.deviceFigures(d)...)
+			drawn++
 		}
 	}
 	return all, nil
@@ -126,7 +129,15 @@ func (f *facts) deviceFigures(d *device) []figureFile {
 	if c := f.card(d.Key); c != nil {
 		grid, gridText = f.gridPicture(c)
 	}
+	var curve picture
+	curveText := ""
+	for i := range f.in.Analyses {
+		if x := &f.in.Analyses[i]; x.Key == d.Key && x.Curve != nil && x.Told {
+			curve, curveText = saturationCurve(x.Curve), upper(sentences(x.Says))
+		}
+	}
 	return []figureFile{
+		{name: name + "saturation", title: "Throughput and latency against queue depth", caption: curveText, device: deviceLabel(d.Key), pic: curve},
 		{name: name + "latency", title: "Latency over time", caption: gridText, device: deviceLabel(d.Key), pic: grid},
 		{name: name + "busy-or-sick", title: "Busy or sick", caption: planeText, device: deviceLabel(d.Key), pic: plane},
 		{name: name + "severity", title: "Severity over time", caption: "0 to 10; the dashed line is the gate", device: deviceLabel(d.Key), pic: f.spark(d)},
@@ -173,7 +184,8 @@ var paper = map[string]string{
 
 // figureStyle is what the page's style sheet says of pictures.
 const figureStyle = `text{font:11px system-ui,"Noto Sans","Liberation Sans",Arial,sans-serif;fill:var(--muted)}.title{font-size:14px;font-weight:600;fill:var(--text)}.grid{stroke:var(--grid);fill:none}` +
-	`.tree path{fill:none;stroke:var(--text);stroke-width:1.3}.tree .cut{stroke:var(--bad);stroke-dasharray:5 4}.tree .cutlabel{fill:var(--bad)}.gate{stroke:var(--muted);stroke-dasharray:3 3}`
+	`.tree path{fill:none;stroke:var(--text);stroke-width:1.3}.tree .cut{stroke:var(--bad);stroke-dasharray:5 4}.tree .cutlabel{fill:var(--bad)}.gate{stroke:var(--muted);stroke-dasharray:3 3}` +
+	`.curve .axis{fill:none;stroke:var(--muted)}.curve .law{fill:none;stroke:var(--text);stroke-width:1.3}.curve circle{fill:var(--accent)}.curve .knee{stroke:var(--bad);stroke-dasharray:5 4}.curve .band{fill:var(--bad);opacity:.12}`
 
 // The margins around a picture that stands alone.
 const (

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"image/png"
 	"io"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/cluster/analysis"
 	"github.com/iopathy/iopathy/heatmap"
 )
 
@@ -79,6 +81,39 @@ func TestFiguresStandAlone(t *testing.T) {
 	for name, data := range files {
 		if !bytes.Equal(data, again[name]) {
 			t.Errorf("%s differs from run to run", name)
+		}
+	}
+}
+
+// Each picture of the page is a file, those of many devices and curves included.
+func TestEveryFigureIsAFile(t *testing.T) {
+	in := made(80, 24, 75, 3)
+	carded(in)
+	worst := gathered(t, in).devices[2].Key
+	curve := &analysis.Curve{Points: []analysis.CurvePoint{{Depth: 1, RatePerS: 900, LatencyS: 0.001}, {Depth: 4, RatePerS: 2900, LatencyS: 0.0014}, {Depth: 16, RatePerS: 3000, LatencyS: 0.005}}}
+	in.Analyses = append(in.Analyses, analysis.Finding{Kind: analysis.SaturationKnee, Key: worst, Told: true, Says: "beyond 4 in flight nothing is gained", Curve: curve})
+	f := gathered(t, in)
+	p, files := newPage(f), figureFiles(t, in)
+	want := map[string]bool{"dendrogram": p.Structure.Tree != ""}
+	for _, name := range []string{"joint", "course", "components", "umap", "busy-or-sick"} {
+		want[name] = true
+	}
+	for _, view := range heatmap.Views {
+		want["fleet-"+view] = true
+	}
+	curves := 0
+	for i := range p.Sections {
+		s, name := &p.Sections[i], fmt.Sprintf("device-%03d-", i+1)
+		want[name+"severity"], want[name+"busy-or-sick"] = s.Spark != "", s.Card.Plane != ""
+		want[name+"latency"], want[name+"saturation"] = s.Card.Grid != "", s.Curve != ""
+		curves += b2i(s.Curve != "")
+	}
+	if curves != 1 || len(p.Sections) != 75 {
+		t.Fatalf("the page has %d curves and %d cards", curves, len(p.Sections))
+	}
+	for name, drawn := range want {
+		if drawn != (files[name+".svg"] != nil) {
+			t.Errorf("%s is drawn on the page: %v, and a file: %v", name, drawn, files[name+".svg"] != nil)
 		}
 	}
 }

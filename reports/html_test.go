@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -196,6 +197,10 @@ func BenchmarkHTML(b *testing.B) {
 			n := 0
 			for range b.N {
 				var page bytes.Buffer
+				var err error
+				if in.Digest, err = NewDigest(in, runtime.GOMAXPROCS(0), Labels{}); err != nil {
+					b.Fatal(err)
+				}
 				if err := HTML(&page, in); err != nil {
 					b.Fatal(err)
 				}

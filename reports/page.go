@@ -14,7 +14,6 @@ const (
 	maxTopEpisodes = 10
 	maxEpisodes    = 500
 	maxSections    = 1000
-	maxFigures     = 60 // devices with figures of their own
 	maxDeviceRows  = 2000
 	maxSources     = 300
 	maxEvidence    = 6

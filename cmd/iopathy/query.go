@@ -48,7 +48,10 @@ prints the SQL, views and all, and runs nothing.`,
 			duck, err := exec.LookPath("duckdb")
 			if err != nil || a.mirror != nil {
 				why := "there is no duckdb command here: ask by one of these"
-				lines := job.OneLiners(args[0])
+				lines, err := job.OneLiners(args[0])
+				if err != nil {
+					return err
+				}
 				if a.mirror != nil {
 					why = "a lake in a bucket is not copied to be asked: ask it where it lies, by one of these"
 					lines = job.OneLinersIn(a.place, args[0])

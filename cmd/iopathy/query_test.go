@@ -84,11 +84,19 @@ func TestOneLinersRun(t *testing.T) {
 	path := os.Getenv("PATH")
 	t.Setenv("PATH", filepath.Join(dir, "nothing"))
 	const query = `SELECT count(*) AS n FROM labels WHERE device <> 'it''s' AND pathology <> '"' OR pathology IS NULL`
-	stdout, _ := in(t, exitFailed, "query", query, "--lake", lake, "--output", "json")
-	var got struct{ How map[string]string }
-	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
-		t.Fatal(err)
+	lines := func(lake string) map[string]string {
+		stdout, _ := in(t, exitFailed, "query", query, "--lake", lake, "--output", "json")
+		var got struct{ How map[string]string }
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+			t.Fatal(err)
+		}
+		return got.How
 	}
+	how := lines(lake)
+	if how["clickhouse"] != "" {
+		t.Errorf("ClickHouse can't quote the pattern of %s", how["clickhouse"])
+	}
+	how["clickhouse"] = lines(filepath.Join("wei d", "lake"))["clickhouse"]
 	views, _ := in(t, exitFine, "query", query, "--lake", lake, "--print")
 	t.Setenv("PATH", path)
 	python := os.Getenv("IOPATHY_PYTHON") // one that has the engines
@@ -124,12 +132,27 @@ func TestOneLinersRun(t *testing.T) {
 		script("duckdb", "exec '"+python+"' -c 'import duckdb, sys; print(duckdb.sql(sys.argv[2]))' \"$@\"")
 	}
 	t.Setenv("PATH", shim+string(os.PathListSeparator)+path)
-	for _, engine := range []string{"duckdb", "pandas", "polars"} {
+	if _, err := exec.LookPath("clickhouse"); err != nil { // its engine as a module of Python
+		script("clickhouse", "exec '"+python+`' -c 'import sys
+from chdb.session import Session
+s = Session()
+for q in sys.argv[3].split("; "): print(s.query(q))' "$@"`)
+	}
+	// What the shell of pyspark has ready.
+	script("spark", "exec '"+python+`' -c 'import sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+exec(sys.argv[1])' "$@"`)
+	for engine, module := range map[string]string{"duckdb": "duckdb", "pandas": "pandas", "polars": "polars", "clickhouse": "chdb", "spark": "pyspark"} {
 		t.Run(engine, func(t *testing.T) {
-			if !has(engine) {
-				t.Skip("python has no " + engine)
+			if !has(module) {
+				t.Skip("python has no " + module)
 			}
-			run(t, "sh", "-c", got.How[engine])
+			if code, ok := strings.CutPrefix(how[engine], "pyspark, then: "); ok {
+				run(t, "spark", code)
+				return
+			}
+			run(t, "sh", "-c", how[engine])
 		})
 	}
 	t.Run("views", func(t *testing.T) {

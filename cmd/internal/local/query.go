@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/iopathy/iopathy/ingest/lake"
@@ -59,12 +60,19 @@ func unglobbed(path string) string {
 // its tables where they have no SQL. They go to the lake first, so that nothing
 // in its path is taken for a pattern. A lake that was killed in the midst of a
 // write holds parts that count for nothing until the next run: see verify.
-func (j *Job) OneLiners(query string) [][2]string {
+func (j *Job) OneLiners(query string) ([][2]string, error) {
+	tables, err := j.tables()
+	if err != nil {
+		return nil, err
+	}
 	glob := func(table string) string { return table + "/**/*.parquet" }
-	var views, frames, spark, click []string
-	for _, t := range []string{lake.Events, lake.Windows, lake.Labels} {
+	var views, frames, spark []string
+	// A part lacks the columns that its source can't fill, and a host's name is
+	// escaped in the path, where the column has it as it is.
+	click := []string{"SET schema_inference_mode = 'union'; SET use_hive_partitioning = 0;"}
+	for _, t := range tables {
 		views = append(views, fmt.Sprintf("CREATE VIEW %s AS FROM read_parquet(%s, union_by_name = true, hive_partitioning = false);", t, quoted(glob(t))))
-		frames = append(frames, fmt.Sprintf("%s=pl.scan_parquet(%s, hive_partitioning=False, missing_columns=%s, extra_columns=%s)", t, python(glob(t)), python("insert"), python("ignore")))
+		frames = append(frames, fmt.Sprintf("%s=t(%s)", t, python(glob(t))))
 		spark = append(spark, fmt.Sprintf("spark.read.option('recursiveFileLookup','true').option('mergeSchema','true').parquet(%s).createOrReplaceTempView(%s)", python(hadoop(filepath.Join(j.Lake, t))), python(t)))
 		click = append(click, fmt.Sprintf("CREATE VIEW %s AS SELECT * FROM file(%s, Parquet);", t, quoted(glob(t))))
 	}
@@ -72,13 +80,39 @@ func (j *Job) OneLiners(query string) [][2]string {
 	if strings.HasPrefix(j.Lake, "-") {
 		to = "cd " + shell("./"+j.Lake) + " && "
 	}
-	return [][2]string{
+	lines := [][2]string{
 		{"duckdb", to + "duckdb -c " + shell(strings.Join(views, " ")+" "+query)},
-		{"polars", to + "python3 -c " + shell("import polars as pl; print(pl.SQLContext("+strings.Join(frames, ", ")+").execute("+python(query)+", eager=True))")},
-		{"pandas", to + "python3 -c " + shell(fmt.Sprintf("import pandas as pd; print(pd.read_parquet(%s, partitioning=None).describe())", python(lake.Labels)))},
+		{"polars", to + "python3 -c " + shell("import glob, polars as pl; t = lambda g: pl.concat([pl.scan_parquet(f, hive_partitioning=False, glob=False) for f in sorted(glob.glob(g, recursive=True))], how="+python("diagonal")+"); print(pl.SQLContext("+strings.Join(frames, ", ")+").execute("+python(query)+", eager=True))")},
+		{"pandas", to + "python3 -c " + shell(fmt.Sprintf("import pandas as pd; print(pd.read_parquet(%s, partitioning=None).describe())", python(tables[len(tables)-1])))},
 		{"spark", "pyspark, then: " + strings.Join(spark, "; ") + fmt.Sprintf("; spark.sql(%s).show()", python(query))},
-		{"clickhouse", to + "clickhouse local -q " + shell(strings.Join(click, " ")+" "+query)},
 	}
+	// ClickHouse takes patterns in the whole path, and can't quote them.
+	if path, err := filepath.Abs(j.Lake); err == nil && !strings.ContainsAny(path, "*?{}") {
+		lines = append(lines, [2]string{"clickhouse", to + "clickhouse local -q " + shell(strings.Join(click, " ")+" "+query)})
+	}
+	return lines, nil
+}
+
+// tables are those of the lake that have parts, and the labels last; without any, the
+// events.
+func (j *Job) tables() ([]string, error) {
+	manifests, err := j.Manifests()
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, t := range Tables {
+		if len(lake.Parts(manifests, t)) > 0 {
+			all = append(all, t)
+		}
+	}
+	if at := slices.Index(all, lake.Labels); at >= 0 {
+		all = append(slices.Delete(all, at, at+1), lake.Labels)
+	}
+	if len(all) == 0 {
+		all = []string{lake.Events}
+	}
+	return all, nil
 }
 
 // hadoop is a path of which Hadoop's patterns match itself alone.
