@@ -73,7 +73,7 @@ func TestVerbsS3(t *testing.T) {
 	if s := ended(t, exitFailed, "query", "SELECT 1", "--lake", url); !strings.Contains(s, "storage_options") {
 		t.Errorf("query: %s", s)
 	}
-	ended(t, exitUsage, "serve", "--lake", url)
+	ended(t, exitUsage, "serve", "--lake", strings.Replace(url, "/it?", "/none?", 1))
 	ended(t, exitUsage, "report", "--lake", strings.Replace(url, "/it?", "/none?", 1), "--out", filepath.Join(out, "none"))
 	ended(t, exitFine, "nightly", demo, "--host", "demo", "--lake", url, "--out", filepath.Join(out, "nights"))
 	ended(t, exitFine, "ingest", "--repair", demo, "--host", "demo", "--lake", url)

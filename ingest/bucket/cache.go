@@ -72,6 +72,16 @@ func (c *cache) forget(key string) {
 	}
 }
 
+// Forget drops all blocks that are kept: others may have written what they are of.
+func (b *Bucket) Forget() {
+	c := &b.cache
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.order.Len() > 0 {
+		c.drop(c.order.Back().Value.(*block))
+	}
+}
+
 // block gives a block of an object.
 func (b *Bucket) block(ctx context.Context, key string, number int64) (*block, error) {
 	for {

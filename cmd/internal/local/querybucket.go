@@ -81,6 +81,22 @@ func (s *store) options() string {
 	return "{" + strings.Join(all, ", ") + "}"
 }
 
+// arrow is the same for Arrow, as arguments of Python.
+func (s *store) arrow() string {
+	var all []string
+	add := func(k, v string) { all = append(all, k+"="+python(v)) }
+	if s.region != "" {
+		add("region", s.region)
+	}
+	if s.endpoint != "" {
+		add("endpoint_override", s.host())
+	}
+	if s.plain {
+		add("scheme", "http")
+	}
+	return strings.Join(all, ", ")
+}
+
 // ViewsIn is Views of a lake in a bucket: DuckDB reads the objects where they lie.
 func (j *Job) ViewsIn(p bucket.Place) (sql string, empty []string, err error) {
 	s := storeOf(p)
@@ -103,6 +119,8 @@ func (j *Job) OneLinersIn(p bucket.Place, query string) [][2]string {
 	}
 	lines := [][2]string{{"duckdb", "duckdb -c " + shell(strings.Join(views, " ")+" "+query)}}
 	if p.Scheme == "s3" {
+		lines = append(lines, [2]string{"pandas", "python3 -c " + shell(fmt.Sprintf("import pandas as pd; from pyarrow import fs; print(pd.read_parquet(%s, filesystem=fs.S3FileSystem(%s), partitioning=None).describe())",
+			python(strings.TrimPrefix(root, "s3://")+"/"+lake.Labels), s.arrow()))})
 		lines = append(lines, [2]string{"polars", "python3 -c " + shell("import polars as pl; print(pl.SQLContext("+strings.Join(frames, ", ")+").execute("+python(query)+", eager=True))")})
 	}
 	return lines

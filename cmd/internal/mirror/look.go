@@ -24,6 +24,8 @@ const (
 // the others lie. A reader looks again where a writer has been at work meanwhile,
 // until what it saw is of one moment.
 func (c *Copy) look() error {
+	c.seen = nil
+	c.shelf.b.Forget()
 	var before []string
 	for n := 1; ; n++ {
 		torn, err := c.lookOnce()
@@ -93,6 +95,7 @@ func (c *Copy) lookOnce() (torn []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	c.seen = &moment{last, again}
 	if !same(first, last) || !slices.Equal(again, slices.DeleteFunc(all, func(o bucket.Object) bool { return !strings.HasPrefix(o.Key, "runs/") })) {
 		return []string{"runs"}, nil
 	}
@@ -103,6 +106,36 @@ func (c *Copy) lookOnce() (torn []string, err error) {
 	}
 	slices.Sort(torn)
 	return torn, nil
+}
+
+// moment is by what a reader tells that something was published: the journal and the
+// listing of the runs.
+type moment struct {
+	journal *journal
+	runs    []bucket.Object
+}
+
+// Renew looks at the bucket again if something was published since it was looked at
+// last; what was fetched is let go of then. Nobody may work on the copy meanwhile. A
+// copy with the right to write is the newest there is.
+func (c *Copy) Renew() error {
+	if c.lease != nil {
+		return nil
+	}
+	if c.seen != nil {
+		j, err := c.shelf.journal(c.ctx)
+		if err != nil {
+			return err
+		}
+		runs, err := c.shelf.list(c.ctx, "runs/")
+		if err != nil {
+			return err
+		}
+		if same(j, c.seen.journal) && slices.Equal(runs, c.seen.runs) {
+			return nil
+		}
+	}
+	return c.look()
 }
 
 func same(a, b *journal) bool {

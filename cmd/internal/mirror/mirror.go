@@ -35,7 +35,7 @@ func (o Options) filled() Options {
 }
 
 // A Copy is the working copy of a lake. It is safe for concurrent use, but for
-// Publish and Close, during which nobody may work on it.
+// Publish, Renew and Close, during which nobody may work on it.
 type Copy struct {
 	ctx    context.Context
 	shelf  shelf
@@ -44,6 +44,7 @@ type Copy struct {
 	home   *lake.Lock // of the folder that the copy lies in
 	before *lake.Holder
 	mended string
+	seen   *moment // when a reader looked last; nil: that failed
 
 	mu      sync.Mutex
 	files   map[string]*file

@@ -33,6 +33,7 @@ type Lake struct {
 	Inventory reduce.Inventory
 	Catalogue cluster.Catalogue
 	Rules     *cluster.Rules
+	Renew     func(now bool) error // brings a working copy up to date, if it is time to; nil: the job's lake is no copy
 }
 
 // Server is the pages of a lake.
@@ -108,7 +109,7 @@ func (s *Server) made(makePage func(*http.Request, *bytes.Buffer) error) http.Ha
 			http.Error(w, "the lake holds nothing of that", http.StatusNotFound)
 		case errors.Is(err, context.Canceled):
 		case err != nil:
-			http.Error(w, err.Error(), http.StatusInternalServerError)
+			http.Error(w, strings.ReplaceAll(err.Error(), s.lake.Job.Lake, s.lake.Job.Named()), http.StatusInternalServerError)
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -126,6 +127,24 @@ func (s *Server) body(r *http.Request, makePage func(*http.Request, *bytes.Buffe
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
+	if s.lake.Renew == nil {
+		return s.known(r, makePage)
+	}
+	if err := s.lake.Renew(false); err != nil {
+		return nil, err
+	}
+	body, err := s.known(r, makePage)
+	if err != nil && !errors.Is(err, context.Canceled) { // what it was made of may have been replaced meanwhile
+		if err := s.lake.Renew(true); err != nil {
+			return nil, err
+		}
+		body, err = s.known(r, makePage)
+	}
+	return body, err
+}
+
+// known gives the page that was made of the lake as it is, or makes it.
+func (s *Server) known(r *http.Request, makePage func(*http.Request, *bytes.Buffer) error) ([]byte, error) {
 	sequence, err := s.lake.Job.Sequence()
 	if err != nil {
 		return nil, err
