@@ -299,14 +299,7 @@ func (t *deviceTask) count(o features.Options, recs []recording, of map[string]i
 
 // addTo counts the reads and writes of a stream of events.
 func addTo(series *features.Series, s *lake.Stream) error {
-	for {
-		cols, n, err := s.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return eachBatch(s, func(cols []lake.Column, n int) {
 		var times, sizes []int64
 		var valid []bool
 		var ops []string
@@ -330,7 +323,7 @@ func addTo(series *features.Series, s *lake.Stream) error {
 			}
 			series.Add(times[i], 1, size)
 		}
-	}
+	})
 }
 
 // lose tells the recordings what they missed: by notices of the tools, and by

@@ -2,7 +2,6 @@ package local
 
 import (
 	"errors"
-	"io"
 	"math"
 	"slices"
 
@@ -149,19 +148,15 @@ func (t *deviceTask) reachesBack(o features.Options) (int64, error) {
 			}
 			return first < at && last >= at
 		})
-		for {
-			cols, _, err := s.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return 0, err
-			}
+		err := eachBatch(s, func(cols []lake.Column, _ int) {
 			for _, ns := range cols[0].Data.([]int64) {
 				if ns < at {
 					before = max(before, ns)
 				}
 			}
+		})
+		if err != nil {
+			return 0, err
 		}
 	}
 	if before < t.feed.fromNS { // no event of the day

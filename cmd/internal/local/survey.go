@@ -123,7 +123,8 @@ func (v *survey) bounds(g lake.Group) bool {
 	return true
 }
 
-func (v *survey) read(s *lake.Stream, counts func(timeNS, latencyNS int64) bool) error {
+// eachBatch calls fn with the columns of all rows of a stream, some rows at a time.
+func eachBatch(s *lake.Stream, fn func(cols []lake.Column, n int)) error {
 	for {
 		cols, n, err := s.Next()
 		if errors.Is(err, io.EOF) {
@@ -132,6 +133,12 @@ func (v *survey) read(s *lake.Stream, counts func(timeNS, latencyNS int64) bool)
 		if err != nil {
 			return err
 		}
+		fn(cols, n)
+	}
+}
+
+func (v *survey) read(s *lake.Stream, counts func(timeNS, latencyNS int64) bool) error {
+	return eachBatch(s, func(cols []lake.Column, n int) {
 		var times, lat []int64
 		var valid []bool
 		var kinds []string
@@ -156,25 +163,21 @@ func (v *survey) read(s *lake.Stream, counts func(timeNS, latencyNS int64) bool)
 			}
 			v.ahead = max(v.ahead, l)
 		}
-	}
+	})
 }
 
 // surveyAll is the look-ahead where too many I/Os are long.
 func (t *deviceTask) surveyAll() (ahead int64, err error) {
 	for _, s := range t.events.Streams(t.key.Device, []string{"latency_ns"}) {
-		for {
-			cols, _, err := s.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return 0, err
-			}
+		err := eachBatch(s, func(cols []lake.Column, _ int) {
 			for _, c := range cols {
 				for _, l := range c.Data.([]int64) {
 					ahead = max(ahead, l)
 				}
 			}
+		})
+		if err != nil {
+			return 0, err
 		}
 	}
 	return ahead, nil
