@@ -25,6 +25,10 @@ type FleetOptions struct {
 	MaxColumns int   `mapstructure:"max_columns"` // above it, columns are aggregated
 	MaxRows    int   `mapstructure:"max_rows"`    // above it, only the worst devices are drawn
 	MaxCells   int   `mapstructure:"max_cells"`   // columns are aggregated until the grid is no larger
+
+	// Worst is the place of each device among the worst, where the caller knows better
+	// than by its worst window; nil: by that.
+	Worst map[features.Key]int `mapstructure:"-"`
 }
 
 // DefaultFleetOptions: a screen has no more than about 4,000 pixels.
@@ -164,7 +168,7 @@ func (f *Fleet) rows(windows Cells, order []int32, o FleetOptions) {
 		}
 	}
 	bySeverity := func(a, b Row) int {
-		return cmp.Or(cmp.Compare(b.Worst, a.Worst), cmp.Compare(b.Sick, a.Sick),
+		return cmp.Or(cmp.Compare(o.Worst[a.Key], o.Worst[b.Key]), cmp.Compare(b.Worst, a.Worst), cmp.Compare(b.Sick, a.Sick),
 			cmp.Compare(a.Host, b.Host), cmp.Compare(a.Device, b.Device))
 	}
 	slices.SortFunc(f.Devices, bySeverity)

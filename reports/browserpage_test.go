@@ -22,7 +22,7 @@ func TestBrowserMapShowsTheRightColours(t *testing.T) {
 	in := made(80, 40, 14, 3)
 	b := openPage(t, in)
 	f := gathered(t, in)
-	fleet := heatmap.NewFleet(f.all, f.scale, heatmap.DefaultFleetOptions())
+	fleet := heatmap.NewFleet(f.all, f.scale, f.fleetOptions())
 	cells := [][2]int{{3, 0}, {30, 0}, {20, 9}, {35, 12}, {10, 40}, {38, 60}}
 	for _, c := range cells {
 		want, state := fleet.At(c[0], c[1])
@@ -78,7 +78,7 @@ func TestBrowserTooltipAndKeys(t *testing.T) {
 	in := made(20, 40, 6, 3)
 	b := openPage(t, in)
 	f := gathered(t, in)
-	fleet := heatmap.NewFleet(f.all, f.scale, heatmap.DefaultFleetOptions())
+	fleet := heatmap.NewFleet(f.all, f.scale, f.fleetOptions())
 	b.show("fleet")
 	tip := b.hover("fleet", 30, 0)
 	w := in.Windows.At(int(fleet.Window[30]))
@@ -237,7 +237,7 @@ func TestBrowserManyCells(t *testing.T) {
 	}
 	b := openHTML(t, page.Bytes())
 	f := gathered(t, in)
-	fleet := heatmap.NewFleet(f.all, f.scale, heatmap.DefaultFleetOptions())
+	fleet := heatmap.NewFleet(f.all, f.scale, f.fleetOptions())
 	t.Logf("%d windows of %d devices, %d cells: %.2f MB, ready in %d ms", windows, devices, fleet.Cols*fleet.Rows, float64(page.Len())/1e6,
 		browsertest.Value[int](b.Page, `Number(document.documentElement.dataset.ready)`))
 	if fleet.Merged != 1 {

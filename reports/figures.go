@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/iopathy/iopathy/cluster"
+	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/heatmap"
 )
 
@@ -146,8 +147,12 @@ func (f *facts) deviceFigures(d *device) []figureFile {
 
 func (f *facts) fleetOptions() heatmap.FleetOptions {
 	o := f.in.Fleet
-	if o == (heatmap.FleetOptions{}) {
+	if o.MaxColumns == 0 && o.MaxRows == 0 && o.MaxCells == 0 {
 		o = heatmap.DefaultFleetOptions()
+	}
+	o.Worst = make(map[features.Key]int, len(f.devices)) // the order of the verdict
+	for _, d := range f.devices {
+		o.Worst[d.Key] = d.place
 	}
 	o.Order = heatmap.BySeverity // the page sorts by name itself
 	return o

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/features"
+	"github.com/iopathy/iopathy/heatmap"
 	"github.com/iopathy/iopathy/reduce"
 	"github.com/iopathy/iopathy/reports/assets"
 )
@@ -187,6 +188,27 @@ func TestCountsAddUp(t *testing.T) {
 	in.Result.Classes = in.Result.Classes[1:]
 	f = gathered(t, in)
 	check("outside the classes", f.byClass[0], lost.Members)
+}
+
+// The rows of the map stand as the verdict and the cards do: a device with a long
+// episode before one with a worse window.
+func TestMapStandsAsTheVerdict(t *testing.T) {
+	in := made(40, 60, 12, 3)
+	in.Result.Episodes[5].Severity, in.Result.Episodes[5].Level = 10, "critical"
+	in.Result.Episodes[0].Severity, in.Result.Episodes[0].Level = 2, "warn"
+	f := gathered(t, in)
+	m := heatmap.NewFleet(f.all, f.scale, f.fleetOptions())
+	byWindow := heatmap.NewFleet(f.all, f.scale, heatmap.DefaultFleetOptions())
+	same := true
+	for i, d := range f.devices {
+		same = same && byWindow.Devices[i].Key == d.Key
+		if m.Devices[i].Key != d.Key {
+			t.Errorf("row %d of the map is %v, the verdict has %v", i, m.Devices[i].Key, d.Key)
+		}
+	}
+	if same {
+		t.Error("the worst windows stand as the verdict does: nothing is tested")
+	}
 }
 
 func BenchmarkHTML(b *testing.B) {
