@@ -210,8 +210,7 @@ func (w *Witness) hear(e *expression, says, when string) Heard {
 // nearness lists the classes by their distance in the reduced space; none for
 // a window without a direction.
 func (m *Model) nearness(p *reduce.Point) []Nearness {
-	y := slices.Clone(p.Y)
-	normalise(y)
+	y := bearing(p)
 	if len(y) == 0 || dotAll(y, y) == 0 {
 		return nil
 	}

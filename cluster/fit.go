@@ -101,8 +101,7 @@ func gather(points features.Rows[reduce.Point], sick []int32, o Options) *gather
 	g := &gathering{n: len(sick), d: len(points.At(int(sick[0])).Y)}
 	g.rows = make([]float64, 0, g.n*g.d)
 	for _, i := range sick {
-		g.rows = append(g.rows, points.At(int(i)).Y...)
-		normalise(g.rows[len(g.rows)-g.d:])
+		g.rows = append(g.rows, bearing(points.At(int(i)))...)
 	}
 	g.link(o)
 	return g
@@ -292,6 +291,7 @@ func name(points features.Rows[reduce.Point], sick []int32, part []int, j *judge
 		k = max(k, c+1)
 	}
 	classes := make([]Prototype, k)
+	mean := make([]features.Vector, k) // directions of the members, nothing eased
 	evidence := make([]float64, k*len(r.entries))
 	for at, i := range sick {
 		c := part[at]
@@ -302,10 +302,11 @@ func name(points features.Rows[reduce.Point], sick []int32, part []int, j *judge
 		p.Members++
 		point := points.At(int(i))
 		j.one(point, &l)
-		z := &point.Z
-		n := norm(z)
+		z := eased(&point.Z)
+		n, whole := norm(&z), norm(&point.Z)
 		for f := range z {
 			p.Direction[f] += z[f] / n
+			mean[c][f] += point.Z[f] / whole
 		}
 		for e := range r.entries {
 			evidence[c*len(r.entries)+e] += l.evidence[e]
@@ -319,11 +320,11 @@ func name(points features.Rows[reduce.Point], sick []int32, part []int, j *judge
 				p.Direction[f] /= n
 			}
 		}
-		best, score := -1, 0.0
+		best, score, length := -1, 0.0, norm(&mean[c])
 		for e := range r.entries {
 			s := evidence[c*len(r.entries)+e] / float64(p.Members)
-			for f, x := range p.Direction {
-				s += x * r.entries[e].direction[f]
+			for f, x := range mean[c] {
+				s += x / length * r.entries[e].direction[f]
 			}
 			if best < 0 || s > score {
 				best, score = e, s
@@ -344,4 +345,26 @@ func norm(z *features.Vector) float64 {
 		s += x * x
 	}
 	return math.Sqrt(s)
+}
+
+// lesser is what a deviation below healthy weighs in the direction of a class,
+// against one above: the axes are made to grow with what is wrong, and what falls
+// below healthy beside it (a kurtosis, a residual) is a side effect.
+const lesser = 0.3
+
+// eased is a deviation as the classes see it.
+func eased(z *features.Vector) (e features.Vector) {
+	for f, x := range z {
+		e[f] = max(x, lesser*x)
+	}
+	return e
+}
+
+// bearing is the direction of a point, of unit length, as the linkage sees it.
+func bearing(p *reduce.Point) []float64 {
+	z := eased(&p.Z)
+	y := make([]float64, len(p.Y))
+	p.Space.Rotate(&z, y)
+	normalise(y)
+	return y
 }

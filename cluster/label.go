@@ -81,9 +81,7 @@ func (a *assigner) class(p *reduce.Point, l *look) int {
 		a.space = p.Space
 		a.c = centres(a.m.directions(a.space))
 	}
-	y := slices.Clone(p.Y)
-	normalise(y)
-	return a.c.Nearest(observation(y))
+	return a.c.Nearest(observation(bearing(p)))
 }
 
 func (m *Model) directions(space *reduce.Model) [][]float64 {

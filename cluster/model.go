@@ -45,7 +45,7 @@ type Prototype struct {
 	Pathology string          `json:"pathology"` // slug or unrecognised
 	Nearest   string          `json:"nearest"`
 	Score     float64         `json:"score"`
-	Direction features.Vector `json:"direction"` // mean of the members' directions in z, unit length
+	Direction features.Vector `json:"direction"` // mean of the members' directions in z as the classes see it (eased), unit length
 	Members   int             `json:"members"`
 }
 

@@ -25,7 +25,7 @@ var sources = map[string]*regexp.Regexp{
 	"limits":                regexp.MustCompile(`^(link_share|link_downgrade|bytes_limit_share|iops_limit_share|queue_limit_share)$`),
 	"stages":                regexp.MustCompile(`^queue_share$`),
 	"commands":              regexp.MustCompile(`^(comms|top_comm_share)$`),
-	"offsets":               regexp.MustCompile(`^(sequential_share|misaligned_share|slow_region|reread.*|read_footprint_bytes)$`),
+	"offsets":               regexp.MustCompile(`^(sequential_share|moved_share|misaligned_share|slow_region|reread.*|read_footprint_bytes)$`),
 	"flags":                 regexp.MustCompile(`^(sync_share|write_sync_share|meta_share|meta_read_share|fua_share|readahead_share)$`),
 	"stated depth":          regexp.MustCompile(`^depth_over_little$`),
 	"sizes":                 regexp.MustCompile(`^(bytes_per_s|.*size.*_bytes|small_write_share|write_bytes_share|write_peak_.*|flood_share|rate_share|ceiling.*|throughput_(plateau|entropy|cv|trend|on_depth)|write_flood)$`),

@@ -57,8 +57,7 @@ func (t *tally) add(p *reduce.Point, s *saying, d *Diagnosis, cause int) {
 			c.Votes, c.Of = votes.votes, votes.of
 		}
 		t.near.d = len(p.Y)
-		t.near.rows = append(t.near.rows, p.Y...)
-		normalise(t.near.rows[len(t.near.rows)-t.near.d:])
+		t.near.rows = append(t.near.rows, bearing(p)...)
 		t.of = append(t.of, s.class)
 	}
 	t.lacks(p, d)

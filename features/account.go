@@ -59,6 +59,7 @@ type account struct {
 	smallWrites                    int64
 	unsized                        int64 // reads and writes of unknown size
 	placed, sequential, misaligned int64
+	moved                          int64
 	latency                        [latencyGroups]histogram
 	squares                        squares // of latencies
 	sizes                          histogram
@@ -84,7 +85,7 @@ func (a *account) reset() {
 	a.byFlags, a.errors, a.told = [opCount][flagSets]int64{}, 0, 0
 	a.queued, a.queueNS, a.queuedLatency = 0, 0, 0
 	a.sized, a.sizedBytes, a.sizedReads, a.readBytes, a.smallWrites, a.unsized = 0, 0, 0, 0, 0, 0
-	a.placed, a.sequential, a.misaligned = 0, 0, 0
+	a.placed, a.sequential, a.misaligned, a.moved = 0, 0, 0, 0
 	a.squares = squares{}
 	if a.staged > 0 {
 		*a.ladder, a.staged = Ladder{}, 0
@@ -134,6 +135,7 @@ func (a *account) add(e *ingest.Event, f *Fold) {
 	}
 	a.placed++
 	a.misaligned += one((e.OffsetBytes|e.SizeBytes)%blockBytes != 0)
+	a.moved += f.recent.moves(e.TimeNS, e.OffsetBytes, e.SizeBytes, f.o.RereadNS)
 	a.sequential += f.recent.streams[1-read].follows(e.TimeNS, e.OffsetBytes, e.SizeBytes, f.o.RereadNS)
 	if op == ingest.OpRead && e.SizeBytes > 0 {
 		if e.LatencyNS >= 0 {
@@ -203,8 +205,25 @@ func octaveOf(latency int64) int {
 
 // recent remembers where the last reads and writes ended, a few of each, so
 // that interleaved streams and completions out of order are still seen as
-// sequential.
-type recent struct{ streams [2]ends }
+// sequential, and where the last of all ended.
+type recent struct {
+	streams [2]ends
+	end     int64
+	time    int64
+}
+
+// headReach is how far a disk's head gets without a move to speak of: a track
+// or two.
+const headReach = 1 << 20
+
+// moves is 1 if a request lies elsewhere than where the one before it ended,
+// else 0: between the requests of two streams a head moves, though each of them
+// is sequential.
+func (r *recent) moves(now, offset, size, horizon int64) int64 {
+	far := now-r.time >= horizon || offset-r.end > headReach || r.end-offset > headReach
+	r.end, r.time = offset+size, now
+	return one(far)
+}
 
 type ends struct {
 	at   [8]int64 // end offsets

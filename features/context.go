@@ -73,6 +73,7 @@ const (
 	CtxStallWaiting
 	CtxStallExcess
 	CtxSequentialShare
+	CtxMovedShare
 	CtxMisalignedShare
 	CtxSizeMean
 	CtxSizeP50
@@ -171,6 +172,7 @@ var ContextTable = [CtxCount]ContextFact{
 	CtxStallWaiting:           {"stall_waiting", "1", "in flight when the longest such gap ended"},
 	CtxStallExcess:            {"stall_excess", "log10", "stall_s over max(0.25 s, 8 x median latency), at least 0"},
 	CtxSequentialShare:        {"sequential_share", "0..1", "reads and writes that start where one of the last 8 of their kind ended"},
+	CtxMovedShare:             {"moved_share", "0..1", "reads and writes that lie more than 1 MiB from where the one before them ended, so that a disk's head moves"},
 	CtxMisalignedShare:        {"misaligned_share", "0..1", "reads and writes whose offset or size is no multiple of 4 KiB"},
 	CtxSizeMean:               {"size_mean_bytes", "B", "mean size of reads and writes"},
 	CtxSizeP50:                {"size_p50_bytes", "B", "median size of reads and writes"},

@@ -76,6 +76,7 @@ func (c *calculator) shares(f *Context, a *account) {
 
 func (c *calculator) places(f *Context, a *account) {
 	f[CtxSequentialShare] = over(a.sequential, a.placed)
+	f[CtxMovedShare] = over(a.moved, a.placed)
 	f[CtxMisalignedShare] = over(a.misaligned, a.placed)
 	f[CtxReread], f[CtxRereadError] = a.reread.share()
 	if a.reread.reads > 0 && a.sizedReads > 0 {

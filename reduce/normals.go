@@ -47,9 +47,12 @@ func seeks(w *features.Window, rotational bool) float64 {
 	return seeksOf(moves(w), rotational)
 }
 
-// moves is the share of the requests for which a head moves or waits, 0 to 2.
+// moves is the share of the requests for which a head moves or waits, 0 to 2: those
+// that continue no stream, or, if that is more, lie elsewhere than the one before
+// them. Of several streams by turns each is sequential, and the head moves all the time.
 func moves(w *features.Window) float64 {
-	return 1 - fact(w, features.CtxSequentialShare, 0) + fact(w, features.CtxFlushShare, 0)
+	away := max(1-fact(w, features.CtxSequentialShare, 0), fact(w, features.CtxMovedShare, 0))
+	return away + fact(w, features.CtxFlushShare, 0)
 }
 
 func seeksOf(moves float64, rotational bool) float64 {
@@ -145,7 +148,8 @@ func (l *learner) rate(of []*surveyed, prior float64) float64 {
 // Of the device's windows use may leave some out; nil leaves none. It is no lower
 // than what nearly all windows with one in flight take: a device that serves many at
 // once answers many in a fraction of the time per request, which is no normal for one
-// alone.
+// alone. A device that has no like is held against nothing but itself: there a single
+// such window counts.
 func (l *learner) level(of []*surveyed, rate float64, rotational bool, use func(*told) bool) (float64, int) {
 	var all, well, alone []float64
 	for t := range l.told(of) {
@@ -162,7 +166,7 @@ func (l *learner) level(of []*surveyed, rate float64, rotational bool, use func(
 		}
 	}
 	least := math.Inf(-1)
-	if len(alone) >= fewHealthy || len(alone) > 0 && unknown(of) {
+	if len(alone) >= fewHealthy || len(alone) > 0 && len(of) == 1 {
 		slices.Sort(alone)
 		least = quantile(alone, leastAlone)
 	}
@@ -173,10 +177,6 @@ func (l *learner) level(of []*surveyed, rate float64, rotational bool, use func(
 	slices.Sort(all)
 	return max(quantile(all, l.o.Quantile), least), len(all)
 }
-
-// unknown says that nothing is known of devices but themselves: what one takes when
-// many are in flight is no measure of what it takes alone.
-func unknown(of []*surveyed) bool { return len(of) == 1 && groupOf(of[0].device) == "" }
 
 // well says that the gate let a window pass.
 func (l *learner) well(t *told) bool { return l.healthy != nil && l.healthy[t.window] }
