@@ -30,7 +30,7 @@ type (
 	jsonCulprit struct {
 		By     string     `json:"by"` // comm, cgroup or file
 		Name   string     `json:"name"`
-		Source string     `json:"source"` // "" by the requests themselves, else the counters that tell
+		Source string     `json:"source"` // "" by the requests themselves, else the counters that tell, or "calls": what applications did on the host in the same time
 		Before jsonShares `json:"before"`
 		During jsonShares `json:"during"`
 		After  jsonShares `json:"after"`

@@ -36,6 +36,10 @@ type Shares struct {
 	Requests, Bytes, Queue, Flushes float64
 }
 
+// Calls is the source of culprits that are known by what applications called on the
+// host in the same time.
+const Calls = "calls"
+
 // Culprits tells the shares of the actors of a kind, those first that held up
 // others most, at most CulpritsShown. None comes back where nobody has a name.
 func Culprits(by, source string, actors []features.Actor) []Culprit {
@@ -114,7 +118,11 @@ func (c *Culprit) Words() string {
 	if c.HeldUpNS >= 1e6 {
 		s += fmt.Sprintf("; it held up others for %.3g s", c.HeldUpNS/1e9)
 	}
-	if c.Source != "" {
+	switch c.Source {
+	case "":
+	case Calls:
+		s += " (calls of applications on the host in the same time: which disk they went to is not told)"
+	default:
 		s += " (" + c.Source + ")"
 	}
 	return s

@@ -131,6 +131,19 @@ func TestCulpritsOfAnEpisode(t *testing.T) {
 		})
 	}
 	check("by requests", map[string]string{"e.csv": events.String()}, "", "batch", "db")
+	// The block layer knows no files, the calls of the same time do.
+	var calls strings.Builder
+	calls.WriteString("time_ns,host,device,pid,comm,op,offset_bytes,size_bytes,latency_ns,latency_kind,file\n")
+	for i := int64(0); i < 240*100; i++ {
+		ns := start*1e9 + i*10e6
+		if i >= 12000 {
+			for k := int64(0); k < 9; k++ {
+				fmt.Fprintf(&calls, "%d,box,app,2,batch,W,%d,8192,100000,syscall,/data/batch\n", ns+k*1e6+50_000_000, (i*9+k)*8192)
+			}
+		}
+		fmt.Fprintf(&calls, "%d,box,app,1,db,R,%d,8192,300000,syscall,/data/db\n", ns+300e3, i*7919%1000003*8192)
+	}
+	check("by files of calls", map[string]string{"e.csv": events.String(), "calls.csv": calls.String()}, "calls", "/data/batch", "/data/db")
 	check("by io.stat", map[string]string{"iostat.txt": deep, "cgroup.txt": stat.String(), "partitions": "major minor  #blocks  name\n\n   8       16  488386584 sdb\n"},
 		"io.stat", "/sys/fs/cgroup/batch.slice", "/sys/fs/cgroup/db.slice")
 }

@@ -69,6 +69,11 @@ func (j *Job) Cards(ctx context.Context, d *Diagnosed, catalogue cluster.Catalog
 		if err != nil {
 			return nil, fmt.Errorf("report: %s/%s: %w", Printable(k.Host), Printable(k.Device), err)
 		}
+		if i < cardWhole {
+			if err := j.withCalls(manifests, d, c.Culprits); err != nil {
+				return nil, err
+			}
+		}
 		why, err := j.why(d, run, worst, peers, rules)
 		if err != nil {
 			return nil, err

@@ -87,7 +87,9 @@ func (j *Job) Culprits(d *Diagnosed, e *cluster.Episode, kind ingest.LatencyKind
 	if err := j.foldIncident(manifests, e.Key, kind, f.Incident, &names, &reports.IncidentDevice{}); err != nil {
 		return reports.EpisodeCulprits{}, err
 	}
-	return f.culprits(counters[0]), nil
+	all := []reports.EpisodeCulprits{f.culprits(counters[0])}
+	err = j.withCalls(manifests, d, all)
+	return all[0], err
 }
 
 // cgroupShares folds what the counters of cgroups tell of a device around some
