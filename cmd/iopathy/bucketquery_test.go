@@ -70,6 +70,30 @@ func TestOneLinersS3(t *testing.T) {
 	}
 }
 
+// A log on a server of S3 is read as one in a directory is.
+func TestSourceS3(t *testing.T) {
+	lake, objects := store(t)
+	const demo = "demo/recording.blkparse.txt.zst"
+	data, err := os.ReadFile(demo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs := filepath.Join(filepath.Dir(objects), "logs", "deep er")
+	if err := os.MkdirAll(logs, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(logs, filepath.Base(demo)), data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	near, far := t.TempDir(), t.TempDir()
+	ended(t, exitFine, "run", demo, "--host", "demo", "--out", near)
+	ended(t, exitFine, "run", strings.Replace(lake, "/it?", "/logs/?", 1), "--host", "demo", "--out", far)
+	for _, name := range []string{"report.html", "report.json", "labels.csv"} {
+		sameFile(t, filepath.Join(far, name), filepath.Join(near, name))
+	}
+	sameParquets(t, filepath.Join(far, "lake"), filepath.Join(near, "lake"))
+}
+
 // serve shows a lake in a bucket, and what is published there while it does.
 func TestServeS3(t *testing.T) {
 	lake, _ := store(t)
