@@ -28,7 +28,7 @@ type FleetOptions struct {
 
 	// Worst is the place of each device among the worst, where the caller knows better
 	// than by its worst window; nil: by that.
-	Worst map[features.Key]int `mapstructure:"-"`
+	Worst map[features.Key]int `mapstructure:"-" json:"-"`
 }
 
 // DefaultFleetOptions: a screen has no more than about 4,000 pixels.
