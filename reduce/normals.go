@@ -148,8 +148,7 @@ func (l *learner) rate(of []*surveyed, prior float64) float64 {
 // Of the device's windows use may leave some out; nil leaves none. It is no lower
 // than what nearly all windows with one in flight take: a device that serves many at
 // once answers many in a fraction of the time per request, which is no normal for one
-// alone. A device that has no like is held against nothing but itself: there a single
-// such window counts.
+// alone.
 func (l *learner) level(of []*surveyed, rate float64, rotational bool, use func(*told) bool) (float64, int) {
 	var all, well, alone []float64
 	for t := range l.told(of) {
@@ -166,7 +165,7 @@ func (l *learner) level(of []*surveyed, rate float64, rotational bool, use func(
 		}
 	}
 	least := math.Inf(-1)
-	if len(alone) >= fewHealthy || len(alone) > 0 && len(of) == 1 {
+	if len(alone) >= fewHealthy || len(alone) > 0 && unknown(of) {
 		slices.Sort(alone)
 		least = quantile(alone, leastAlone)
 	}
@@ -177,6 +176,11 @@ func (l *learner) level(of []*surveyed, rate float64, rotational bool, use func(
 	slices.Sort(all)
 	return max(quantile(all, l.o.Quantile), least), len(all)
 }
+
+// unknown says that nothing is known of devices but themselves: what one takes when
+// many are in flight is no measure of what it takes alone. Of a device whose kind is
+// known a single window is not enough, which may be a sick one.
+func unknown(of []*surveyed) bool { return len(of) == 1 && groupOf(of[0].device) == "" }
 
 // well says that the gate let a window pass.
 func (l *learner) well(t *told) bool { return l.healthy != nil && l.healthy[t.window] }
