@@ -254,7 +254,7 @@ func (f *finder) members(a *archive, path string) (bool, error) {
 	list := tar.NewReader(at)
 	var found []Input
 	index := make(map[string]int)
-	for len(found) < maxMembers {
+	for {
 		h, err := list.Next()
 		if err == io.EOF {
 			if a.torn == "" {
@@ -266,7 +266,11 @@ func (f *finder) members(a *archive, path string) (bool, error) {
 			if len(found) == 0 && !a.once {
 				return false, nil
 			}
-			f.skips = append(f.skips, Skip{path, "the rest of the archive, which is damaged: " + tornTar(a, err)})
+			f.skips = append(f.skips, Skip{Path: path, Reason: "the rest of the archive, which is damaged: " + tornTar(a, err), Lost: true})
+			break
+		}
+		if len(found) == maxMembers {
+			f.skips = append(f.skips, Skip{Path: path, Reason: fmt.Sprintf("what is behind %d members of the archive", maxMembers), Lost: true})
 			break
 		}
 		start, err := at.Seek(0, io.SeekCurrent)
@@ -278,7 +282,7 @@ func (f *finder) members(a *archive, path string) (bool, error) {
 		case h.Typeflag == tar.TypeDir, h.Typeflag == tar.TypeXGlobalHeader:
 			continue
 		case reason != "":
-			f.skips = append(f.skips, Skip{name, reason})
+			f.skips = append(f.skips, Skip{Path: name, Reason: reason, Lost: reason == sparseReason})
 			continue
 		}
 		in := Input{Path: name, Host: hostOf(name), Size: h.Size, ChangedNS: h.ModTime.UnixNano(), Open: a.member(start, h.Size)}
@@ -309,6 +313,9 @@ func tornTar(a *archive, err error) string {
 	return "corrupt-tar"
 }
 
+// sparseReason is that of a member whose holes are not in the archive.
+const sparseReason = "a sparse file within an archive: unpack it first"
+
 // leftOutMember says why a member of an archive is no input.
 func leftOutMember(name, archive string, h *tar.Header) string {
 	for _, part := range strings.Split(strings.TrimPrefix(name, archive), string(filepath.Separator)) {
@@ -321,13 +328,13 @@ func leftOutMember(name, archive string, h *tar.Header) string {
 	case tar.TypeLink, tar.TypeSymlink:
 		return "a link within an archive"
 	case tar.TypeGNUSparse:
-		return "a sparse file within an archive: unpack it first"
+		return sparseReason
 	default:
 		return "not a regular file"
 	}
 	for key := range h.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse.") {
-			return "a sparse file within an archive: unpack it first"
+			return sparseReason
 		}
 	}
 	return leftOut(name)

@@ -41,7 +41,7 @@ func (f *finder) objects(all *Objects) error {
 			at, reason = f.objectLeftOut(all.Root, in.Path, lakes, reports)
 		}
 		if reason != "" {
-			f.skips = append(f.skips, Skip{at, reason})
+			f.skips = append(f.skips, Skip{Path: at, Reason: reason})
 			continue
 		}
 		if in.Host = hostOf(in.Path); in.Host == "" {

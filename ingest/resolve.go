@@ -39,6 +39,7 @@ type Input struct {
 type Skip struct {
 	Path   string
 	Reason string
+	Lost   bool // it can't be read, though it was meant to be
 }
 
 // Resolve turns sources into inputs, sorted by path, each once. A source is a
@@ -122,9 +123,9 @@ func (f *finder) source(s string, stdin io.Reader) error {
 	for _, m := range matches {
 		if info, err := os.Lstat(m); err == nil && info.IsDir() {
 			if hidden(m) {
-				f.skips = append(f.skips, Skip{m, "hidden"})
+				f.skips = append(f.skips, Skip{Path: m, Reason: "hidden"})
 			} else if isLake(m) {
-				f.skips = append(f.skips, Skip{m, lakeReason})
+				f.skips = append(f.skips, Skip{Path: m, Reason: lakeReason})
 			} else if err := f.walk(m); err != nil {
 				return err
 			}
@@ -149,10 +150,10 @@ func (f *finder) walk(dir string) error {
 		case !d.IsDir():
 			return f.found(path)
 		case path != root && hidden(path):
-			f.skips = append(f.skips, Skip{path, "hidden"})
+			f.skips = append(f.skips, Skip{Path: path, Reason: "hidden"})
 			return filepath.SkipDir
 		case isLake(path):
-			f.skips = append(f.skips, Skip{filepath.Clean(path), lakeReason})
+			f.skips = append(f.skips, Skip{Path: filepath.Clean(path), Reason: lakeReason})
 			return filepath.SkipDir
 		}
 		return nil
@@ -184,7 +185,7 @@ func (f *finder) found(path string) error {
 		}
 	}
 	if reason != "" {
-		f.skips = append(f.skips, Skip{path, reason})
+		f.skips = append(f.skips, Skip{Path: path, Reason: reason})
 		return nil
 	}
 	return f.add(path, info)

@@ -70,7 +70,7 @@ func (f *facts) usual(d *device, i int, fact string) float64 {
 	of := usualOf{Key: d.Key, fact: k}
 	if d.verdicts[cluster.Healthy] > 0 {
 		at := slices.Index(tellFacts(&f.in.Catalogue), k)
-		x := math.NaN()
+		var x float64
 		if d.run != nil && at >= 0 && at < len(d.run.usual) {
 			x = d.run.usual[at]
 		} else {

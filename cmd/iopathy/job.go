@@ -17,6 +17,7 @@ import (
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/local"
+	"github.com/iopathy/iopathy/ingest"
 	"github.com/iopathy/iopathy/ingest/bucket"
 )
 
@@ -160,6 +161,9 @@ func (a *app) hear(in *local.Ingested, err error) (*local.Ingested, error) {
 	for _, w := range in.Warnings {
 		a.say("iopathy: %s", plain(w))
 	}
+	for _, line := range leftOut(in.Skips) {
+		a.say("iopathy: %s", line)
+	}
 	for _, r := range in.Reports {
 		if r.Note != "" {
 			a.say("iopathy: %s: %s", r.Path, r.Note)
@@ -179,6 +183,31 @@ func (a *app) hear(in *local.Ingested, err error) (*local.Ingested, error) {
 		}
 	}
 	return in, nil
+}
+
+// leftOut says which files below the sources were left out: what is lost by name,
+// all else by its reason, with the first of each.
+func leftOut(skips []ingest.Skip) (lines []string) {
+	count, first := map[string]int{}, map[string]string{}
+	for _, s := range skips {
+		switch {
+		case s.Lost:
+			lines = append(lines, fmt.Sprintf("%s: left out: %s", plain(s.Path), plain(s.Reason)))
+		case count[s.Reason] == 0:
+			first[s.Reason] = plain(s.Path)
+			fallthrough
+		default:
+			count[s.Reason]++
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(count)) {
+		line := fmt.Sprintf("%s: left out: %s", first[reason], plain(reason))
+		if n := count[reason] - 1; n > 0 {
+			line += fmt.Sprintf("; and %d more", n)
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // reasons is why lines were rejected, in words, the most frequent first.

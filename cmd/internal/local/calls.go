@@ -13,7 +13,7 @@ import (
 // callers are what applications tell of on a host whose disks were recorded in the
 // same time, with the kind of their latencies.
 func (d *Diagnosed) callers(host string) map[features.Key]ingest.LatencyKind {
-	above := map[features.Key]bool{}
+	var above map[features.Key]bool
 	if d.digest != nil {
 		above = d.digest.ApplicationsAbove()
 	} else {

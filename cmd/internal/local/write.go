@@ -159,6 +159,11 @@ func summary(in *Ingested) reports.Summary {
 	slices.SortStableFunc(s.Sources, func(a, b reports.Source) int {
 		return strings.Compare(a.Name+"\x00"+a.SHA256, b.Name+"\x00"+b.SHA256)
 	})
+	for _, left := range in.Skips {
+		if left.Lost {
+			s.Problems = append(s.Problems, filepath.Base(left.Path)+": left out: "+left.Reason)
+		}
+	}
 	slices.Sort(s.Problems)
 	s.Problems = append(s.Problems, in.Warnings...)
 	return s
