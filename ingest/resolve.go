@@ -40,6 +40,7 @@ type Skip struct {
 	Path   string
 	Reason string
 	Lost   bool // it can't be read, though it was meant to be
+	Used   bool // it was read for what it tells of the inputs
 }
 
 // Resolve turns sources into inputs, sorted by path, each once. A source is a

@@ -191,6 +191,7 @@ func leftOut(skips []ingest.Skip) (lines []string) {
 	count, first := map[string]int{}, map[string]string{}
 	for _, s := range skips {
 		switch {
+		case s.Used:
 		case s.Lost:
 			lines = append(lines, fmt.Sprintf("%s: left out: %s", plain(s.Path), plain(s.Reason)))
 		case count[s.Reason] == 0:

@@ -43,7 +43,7 @@ func sidecars(inputs []ingest.Input) (logs []ingest.Input, b besides, skips []in
 			if log {
 				logs = append(logs, in)
 			} else {
-				skips = append(skips, ingest.Skip{Path: in.Path, Reason: "names the devices of its folder"})
+				skips = append(skips, ingest.Skip{Path: in.Path, Reason: "names the devices of its folder", Used: true})
 			}
 			continue
 		}
@@ -53,7 +53,7 @@ func sidecars(inputs []ingest.Input) (logs []ingest.Input, b besides, skips []in
 		case ok && !ingest.IsClockFileName(in.Path) && claimed(in, data):
 			logs = append(logs, in) // a log too
 		case ok:
-			skips = append(skips, ingest.Skip{Path: in.Path, Reason: "tells of the clock of logs beside it"})
+			skips = append(skips, ingest.Skip{Path: in.Path, Reason: "tells of the clock of logs beside it", Used: true})
 		default:
 			logs = append(logs, in)
 		}
