@@ -130,15 +130,7 @@ func (j *Job) cgroupShares(d *Diagnosed, k features.Key, episodes []cluster.Epis
 
 // evidenceParts are the parts of evidence by the host that they speak of.
 func (j *Job) evidenceParts(d *Diagnosed) (map[string][]string, error) {
-	manifests, err := j.Manifests()
-	if err != nil {
-		return nil, err
-	}
-	set := map[string]bool{}
-	for _, in := range j.inputs {
-		set[in] = true
-	}
-	hosts, err := j.partsByHost(manifests, lake.Evidence, func(input string) bool { return j.inputs == nil || set[input] })
+	hosts, err := j.evidenceByHost()
 	if n := d.Windows.Len(); err != nil || len(hosts) == 0 || n == 0 || d.Windows.At(0).Host != d.Windows.At(n-1).Host {
 		return hosts, err
 	}

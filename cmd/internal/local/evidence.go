@@ -42,6 +42,15 @@ func (j *Job) witness(windows *Windows, rules *cluster.Rules) error {
 // says that all windows of the lake are of one host, and not just these.
 func (j *Job) listen(windows *Windows, rules *cluster.Rules, lone bool) (map[string][]string, error) {
 	windows.deafen()
+	hosts, err := j.evidenceByHost()
+	if err != nil || len(hosts) == 0 {
+		return nil, err
+	}
+	return hosts, placeEvidence(windows, hosts, rules.Asked(), lone)
+}
+
+// evidenceByHost are the parts of evidence of the inputs in hand, by host.
+func (j *Job) evidenceByHost() (map[string][]string, error) {
 	manifests, err := j.Manifests()
 	if err != nil {
 		return nil, err
@@ -50,11 +59,7 @@ func (j *Job) listen(windows *Windows, rules *cluster.Rules, lone bool) (map[str
 	for _, in := range j.inputs {
 		set[in] = true
 	}
-	hosts, err := j.partsByHost(manifests, lake.Evidence, func(input string) bool { return j.inputs == nil || set[input] })
-	if err != nil || len(hosts) == 0 {
-		return nil, err
-	}
-	return hosts, placeEvidence(windows, hosts, rules.Asked(), lone)
+	return j.partsByHost(manifests, lake.Evidence, func(input string) bool { return j.inputs == nil || set[input] })
 }
 
 // placeEvidence gives the windows the answers of the parts, host by host.
