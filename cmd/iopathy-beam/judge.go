@@ -75,11 +75,7 @@ func (f *fitFn) ProcessElement(ctx context.Context, _ int, next func(*string) bo
 	if err != nil {
 		return err
 	}
-	inv, err := local.ReadInventory(spec.Config.Inventory)
-	if err != nil {
-		return err
-	}
-	_, rules, err := spec.rules()
+	inv, _, rules, err := spec.given()
 	if err != nil {
 		return err
 	}
@@ -109,11 +105,7 @@ func (f *labelFn) ProcessElement(ctx context.Context, text, model string, emit f
 	if err != nil {
 		return err
 	}
-	inv, err := local.ReadInventory(spec.Config.Inventory)
-	if err != nil {
-		return err
-	}
-	_, rules, err := spec.rules()
+	inv, _, rules, err := spec.given()
 	if err != nil {
 		return err
 	}
@@ -174,11 +166,7 @@ func (f *reportFn) ProcessElement(ctx context.Context, _ int, next func(*string)
 
 // report stores what is said of windows, and writes the report.
 func report(ctx context.Context, spec Spec, job *local.Job, in *local.Ingested, diagnose func(reduce.Inventory, *cluster.Rules) (*local.Diagnosed, error)) ([]string, error) {
-	inv, err := local.ReadInventory(spec.Config.Inventory)
-	if err != nil {
-		return nil, err
-	}
-	catalogue, rules, err := spec.rules()
+	inv, catalogue, rules, err := spec.given()
 	if err != nil {
 		return nil, err
 	}

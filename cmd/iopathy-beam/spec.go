@@ -13,6 +13,7 @@ import (
 	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/configs"
 	"github.com/iopathy/iopathy/ingest/lake"
+	"github.com/iopathy/iopathy/reduce"
 )
 
 // Spec is the job, as every worker is told of it. Paths are those of a file system
@@ -73,6 +74,16 @@ func (s Spec) rules() (cluster.Catalogue, *cluster.Rules, error) {
 	}
 	rules, err := cluster.Compile(c)
 	return c, rules, err
+}
+
+// given is what is known beside the logs: the devices, and the rules that windows are judged by.
+func (s Spec) given() (reduce.Inventory, cluster.Catalogue, *cluster.Rules, error) {
+	c, rules, err := s.rules()
+	if err != nil {
+		return nil, c, nil, err
+	}
+	inv, err := local.ReadInventory(s.Config.Inventory)
+	return inv, c, rules, err
 }
 
 // check refuses what no worker could do.
