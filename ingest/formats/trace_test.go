@@ -245,8 +245,8 @@ func FuzzTraces(f *testing.F) {
 	})
 }
 
-// TestAlibabaColumns: the columns of other years in another order are claimed by no
-// format; a mapping reads them.
+// TestAlibabaColumns: the columns of other years are found by their names; without
+// names they are claimed by no format, and a mapping reads them.
 func TestAlibabaColumns(t *testing.T) {
 	for _, row := range []string{
 		"1679000000000977,17,R,8192,4096", "17,8192,4096,R,1679000000000977", "17,1679000000000977,R,8192,4096", "1679000000000977,17,8192,4096,R",
@@ -258,4 +258,29 @@ func TestAlibabaColumns(t *testing.T) {
 			}
 		}
 	}
+	check := func(log string, sure int, want string) {
+		t.Helper()
+		if got := Alibaba.Sniff([]byte(log), "io_traces.csv"); got != sure {
+			t.Errorf("sure of %q: %d, want %d", log, got, sure)
+		}
+		if sure == 0 {
+			return
+		}
+		out := decodeAll(t, Alibaba, "io_traces.csv", []byte(log), ingest.Options{}, 0)
+		var w strings.Builder
+		dump(&w, &ingest.Batch{Events: out.Events, Names: out.Names})
+		if !strings.HasPrefix(w.String(), want) || out.Tally.Notes != 1 {
+			t.Errorf("%q: got\n%s\nwant %s", log, w.String(), want)
+		}
+	}
+	check("timestamp,vd_id,cluster,op_type,offset,io_size\n1679000000000977,17,b-\"x,w,8192,4096\n", 2,
+		"event 1679000000000977000 input-00000000 disk17 write - offset 8192 size 4096 queue - latency - none")
+	check("Device_ID, Opcode, Offset, Length, Timestamp, Latency_us\n17,R,8192,4096,1679000000000977,250\n", 2,
+		"event 1679000000001227000 input-00000000 disk17 read - offset 8192 size 4096 queue - latency 250000 q2c")
+	check("device_id,opcode,offset,timestamp\n17,R,8192,1679000000000977\n", 0, "")                    // no length
+	check("device_id,opcode,offset,length,size,timestamp\n17,R,0,1,1,1679000000000977\n", 0, "")       // which length?
+	check("device_id,opcode,offset,length,timestamp,x\n17,R,8192,4096,1679000000000977\n", 0, "")      // a column short
+	check("device_id,opcode,offset,length,timestamp\n17,1,8192,4096,1679000000000977\n", 0, "")        // 1 is what?
+	check("device_id,opcode,offset,length,timestamp\n17,R,8192,4096,1679000000\n", 0, "")              // seconds
+	check("device_id,opcode,offset,length,timestamp,latency_us\n1,R,0,1,1679000000000977,-1\n", 0, "") // no latency
 }
