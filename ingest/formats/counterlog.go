@@ -368,8 +368,8 @@ func (r *counterRow) put(depth int, key, v []byte, text bool) {
 	if !text && string(v) == "null" && c != counterValue {
 		v = nil
 	}
-	if text && bytes.IndexByte(v, '\\') >= 0 {
-		v = []byte(fioText(v))
+	if text {
+		v = jsonUnescaped(v)
 	}
 	r.cell[c], r.has[c] = v, true
 }

@@ -170,7 +170,7 @@ func (d *dftracer) explain(c *dftCall, out *ingest.Out) ingest.Fate {
 		return ingest.FateNote
 	}
 	d.key = append(dftKey(d.key, host), c.argValue...)
-	name := straceUnescape(c.argName)
+	name := jsonUnescaped(c.argName)
 	if d.bytes < dftMostBytes {
 		d.bytes += len(d.key) + len(name) + 64
 		d.names[string(d.key)] = bytes.Clone(name)
@@ -200,7 +200,7 @@ func dftKey(dst []byte, host bool) []byte {
 // hostOf is the host of a call: that of the input if its hash is not explained.
 func (d *dftracer) hostOf(c *dftCall) []byte {
 	if len(c.hostname) > 0 {
-		return c.hostname
+		return jsonUnescaped(c.hostname)
 	}
 	d.key = append(dftKey(d.key, true), c.hostHash...)
 	if name := d.names[string(d.key)]; len(name) > 0 {
@@ -212,7 +212,7 @@ func (d *dftracer) hostOf(c *dftCall) []byte {
 // path is the file of a call; it stands until the next call of path.
 func (d *dftracer) path(c *dftCall) []byte {
 	if len(c.fname) > 0 {
-		return straceUnescape(c.fname)
+		return jsonUnescaped(c.fname)
 	}
 	if len(c.fileHash) == 0 {
 		return nil

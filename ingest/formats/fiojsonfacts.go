@@ -163,6 +163,15 @@ func fioText(v []byte) string {
 	return s
 }
 
+// jsonUnescaped is the text of a JSON string, whose inside v is: v itself unless there
+// are escapes.
+func jsonUnescaped(v []byte) []byte {
+	if bytes.IndexByte(v, '\\') < 0 {
+		return v
+	}
+	return []byte(fioText(v))
+}
+
 // value takes a key's number or text.
 func (d *fioJSON) value(v []byte, out *ingest.Out) {
 	x, number := fioNumber(v)

@@ -115,9 +115,7 @@ func (s *mappedScan) object() (reason string) {
 		}
 		s.i++
 		s.blanks()
-		if bytes.IndexByte(key, '\\') >= 0 {
-			key = []byte(fioText(key))
-		}
+		key = jsonUnescaped(key)
 		s.n = outer
 		if s.n > 0 && s.n < len(s.path) {
 			s.path[s.n] = '.'
@@ -162,10 +160,7 @@ func (s *mappedScan) value() (reason string) {
 			return "torn-object"
 		}
 		s.i += n
-		if bytes.IndexByte(v, '\\') >= 0 {
-			v = []byte(fioText(v))
-		}
-		return s.take(v)
+		return s.take(jsonUnescaped(v))
 	}
 	from := s.i
 	for s.i < len(s.b) && !fioEnds(s.b[s.i]) {

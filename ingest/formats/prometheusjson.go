@@ -252,9 +252,9 @@ func (d *promJSON) label(value []byte) {
 	case "__name__":
 		d.name = append(d.name[:0], value...)
 	case "device":
-		d.device = append(d.device[:0], value...)
+		d.device = append(d.device[:0], jsonUnescaped(value)...)
 	case "instance":
-		d.host = append(d.host[:0], promHost(value)...)
+		d.host = append(d.host[:0], promHost(jsonUnescaped(value))...)
 	default:
 		if len(d.labels) > 0 {
 			d.labels = append(d.labels, ',')

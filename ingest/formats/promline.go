@@ -1,9 +1,11 @@
 package formats
 
+import "bytes"
+
 // promLine is a series and its value.
 type promLine struct {
 	name, labels              []byte
-	device, instance, uname   []byte // labels of these names (nodename), as they stand
+	device, instance, uname   []byte // labels of these names (nodename), without their escapes
 	series                    []byte // name and labels
 	text                      []byte // the value
 	value                     float64
@@ -89,15 +91,37 @@ func (s *promLine) labelled(line []byte, i int) int {
 		n++
 		switch string(key) {
 		case "device":
-			s.device = value
+			s.device = promUnescaped(value)
 		case "instance":
-			s.instance = value
+			s.instance = promUnescaped(value)
 		case "nodename":
-			s.uname = value
+			s.uname = promUnescaped(value)
 		case "quantile":
 			s.quantile = true
 		}
 	}
+}
+
+// promUnescaped is a label's value without its escapes, of which the exposition format
+// has three.
+func promUnescaped(v []byte) []byte {
+	if bytes.IndexByte(v, '\\') < 0 {
+		return v
+	}
+	text := make([]byte, 0, len(v))
+	for i := 0; i < len(v); i++ {
+		switch {
+		case v[i] != '\\' || i+1 == len(v):
+			text = append(text, v[i])
+		case v[i+1] == 'n':
+			text = append(text, '\n')
+			i++
+		default:
+			text = append(text, v[i+1])
+			i++
+		}
+	}
+	return text
 }
 
 // stamped is the time that a series has of its own: ms, or seconds in OpenMetrics.
