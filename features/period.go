@@ -10,12 +10,16 @@ const (
 	gapBuckets    = 5    // of a histogram: gaps within 8 % count as equal
 )
 
-// period is the period of arrivals in seconds, or NaN. One under three ticks
-// is read from the gaps between arrivals: when at least half of the time lies
-// in gaps of one length, they part the bursts. One of up to half a window is
+// period is the period of arrivals in seconds, or NaN. Bursts tell it by their
+// starts, whatever arrives between them (train.go). Where there are none, one under
+// three ticks is read from the gaps between arrivals: when at least half of the time
+// lies in gaps of one length, they part the bursts. One of up to half a window is
 // read from the autocorrelation of the ticks, a longer one from that of the
 // last windows in coarser bins.
 func (c *calculator) period(p *part) float64 {
+	if train := c.train(p.line); train > 0 {
+		return train
+	}
 	spacing := c.spacing(p)
 	tick := float64(c.o.TickNS) / 1e9
 	if spacing < firstLag*tick {

@@ -42,6 +42,8 @@ type sweep struct {
 	group      int64     // arrivals of the group in hand
 	grouped    int64     // arrivals in groups of at least smallestGroup
 	groups     histogram // their sizes
+	groupStart int64     // of the group in hand
+	bursts     []burst   // the first mostBursts of them
 	inFlightNS int64
 	busyNS     int64
 }
@@ -52,6 +54,7 @@ func (s *sweep) enter(at int64) {
 	s.spacing.reset()
 	s.groups.reset()
 	s.waiting, s.group, s.grouped = 0, 0, 0
+	s.bursts = s.bursts[:0]
 	s.completed, s.arrived = false, false
 	s.arrivals, s.gap, s.edges = 0, 0, [2]int64{}
 	s.peak = s.depth
@@ -80,6 +83,9 @@ func (s *sweep) endGroup() {
 	if s.group >= smallestGroup {
 		s.groups.add(s.group)
 		s.grouped += s.group
+		if len(s.bursts) < mostBursts {
+			s.bursts = append(s.bursts, burst{s.groupStart, s.group})
+		}
 	}
 	s.group = 0
 }
@@ -165,6 +171,9 @@ func (s *sweep) arrive(tick int64, starts []int64) {
 			if gap > groupGapNS {
 				s.endGroup()
 			}
+		}
+		if s.group == 0 {
+			s.groupStart = now
 		}
 		s.group++
 		s.arrived = true

@@ -34,6 +34,8 @@ type calculator struct {
 	arrivals []float64
 	depth    []float64
 	x, y     []float64
+	starts   []int64   // of bursts
+	apart    []int64   // from burst to burst
 	latency  []float64 // mean of each tick, where it has one
 	auto     autocorrelator
 	history  []float64 // arrivals of the last windows, periodBins each
