@@ -256,11 +256,11 @@ func (m *Model) normal(w *features.Window, d Device, past *recall) Normal {
 		}
 		if windows > 0 {
 			group := n.Value
-			n.Value = shrink(own.Level, windows, group, weight)
+			n.Value = shrink(own.Level, windows, group, weight/lengthWeight(m.WindowNS))
 			if n.Group != "" {
 				n.Value = min(n.Value, group+ownBound)
 			}
-			if float64(windows) >= weight {
+			if float64(windows)*lengthWeight(m.WindowNS) >= weight {
 				n.Source, n.Windows = "device", windows
 			}
 		}

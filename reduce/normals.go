@@ -129,6 +129,9 @@ type learner struct {
 	o       Options
 }
 
+// few is the number of windows that weigh as much as the next coarser normal.
+func (l *learner) few() float64 { return l.o.Shrink / lengthWeight(l.window) }
+
 func (l *learner) rate(of []*surveyed, prior float64) float64 {
 	var r []float64
 	for t := range l.told(of) {
@@ -208,6 +211,14 @@ func quickest(rotational string) float64 {
 	return math.Inf(-1)
 }
 
+// lengthWeight is what a window says of a normal against one of 10 s, within limits:
+// what makes healthy windows differ doesn't average out for ever.
+func lengthWeight(windowNS int64) float64 {
+	return clamp(float64(windowNS)/10e9, 0.5, 2)
+}
+
+// shrink draws what n windows tell towards the next coarser normal, which weighs
+// as much as weight of them.
 func shrink(own float64, n int, next, weight float64) float64 {
 	if n == 0 {
 		return next
@@ -232,7 +243,7 @@ func (l *learner) groups(all []members) []Group {
 		if windows > 0 {
 			own, n := l.level(pool, g.Rate, rot == "1", nil)
 			g.Source = "rotational"
-			g.Level = shrink(own, n, base.Level, l.o.Shrink)
+			g.Level = shrink(own, n, base.Level, l.few())
 			if !base.known {
 				g.Level = own
 			}
@@ -264,11 +275,11 @@ func (l *learner) groups(all []members) []Group {
 		if p := l.priorGroup(m.name); p != nil && l.sameKnd {
 			next = *p
 		}
-		g.Level = shrink(own, n, next.Level, l.o.Shrink)
+		g.Level = shrink(own, n, next.Level, l.few())
 		if len(m.devices) < fewDevices {
 			g.Level = min(max(g.Level, quickest(m.rotational)), slowest(m.rotational))
 		}
-		if float64(n) < l.o.Shrink {
+		if float64(n) < l.few() {
 			g.Source = next.Source
 		}
 		out = append(out, g)

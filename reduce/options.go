@@ -9,7 +9,7 @@ import (
 // Options are what a user may say about normals and components.
 type Options struct {
 	Quantile float64 `mapstructure:"quantile"` // of a group's windows that is taken for its normal while nothing is known of who is sick
-	Shrink   float64 `mapstructure:"shrink"`   // windows at which a normal weighs as much as the next coarser one
+	Shrink   float64 `mapstructure:"shrink"`   // windows of 10 s at which a normal weighs as much as the next coarser one
 	Clip     float64 `mapstructure:"clip"`     // largest |z|
 	Variance float64 `mapstructure:"variance"` // share of the second moment that the components keep
 	Sample   int     `mapstructure:"sample"`   // windows of one latency kind, tick and length that a fit takes at most (Sample)
