@@ -3,7 +3,6 @@ package ingest
 import (
 	"bytes"
 	"context"
-	"sync"
 )
 
 // AheadDecoder is a LinesDecoder of which the reading of usual lines needs nothing of
@@ -14,8 +13,8 @@ type AheadDecoder interface {
 	// Ahead opens a reader. It is used by one goroutine at a time and shares nothing
 	// that changes with the decoder or with other readers.
 	Ahead() Ahead
-	// Take does what Line would with the i-th line that a reader of Ahead has read.
-	Take(a Ahead, i int, out *Out)
+	// Take does what Line would with a line, the i-th that a reader of Ahead has read.
+	Take(a Ahead, i int, line []byte, out *Out)
 }
 
 // Ahead reads lines, one after the other, which stay as they are until Reset. Of a line
@@ -65,47 +64,21 @@ func (a *aheadBlock) take(dec AheadDecoder, b *block, out *Out) {
 	for i := range a.lines {
 		l := &a.lines[i]
 		out.Position, out.Lineno = b.pos+int64(l.from), b.line+int64(i)
+		line := b.data[l.from:l.end]
 		if l.read {
-			dec.Take(a.Ahead, read, out)
+			dec.Take(a.Ahead, read, line, out)
 			read++
 		} else {
-			dec.Line(b.data[l.from:l.end], out)
+			dec.Line(line, out)
 		}
-	}
-}
-
-// fan cuts the input into blocks of lines that workers have a look at, each when it
-// comes, and gives them in their order; one is looked at once its done is closed.
-func (r *reader) fan(ctx context.Context, c *cutter, look func(*block)) (order chan *block, wait func() error) {
-	jobs := make(chan *block, 2*r.workers)
-	order = make(chan *block, 2*r.workers)
-	var group sync.WaitGroup
-	for range r.workers {
-		group.Go(func() {
-			for b := range jobs {
-				look(b)
-				close(b.done)
-			}
-		})
-	}
-	cut := func(send func(*block) error) error {
-		return c.lines(func(b *block) error {
-			b.done = make(chan struct{})
-			return send(b)
-		})
-	}
-	pumped := pump(ctx, cut, jobs, order)
-	return order, func() error {
-		err := pumped()
-		group.Wait()
-		return err
 	}
 }
 
 // ahead decodes lines in their order, of which workers have read the usual ones.
 func (r *reader) ahead(ctx context.Context, dec AheadDecoder, c *cutter) (func() error, error) {
-	spare := make(chan *aheadBlock, 4*r.workers)
-	order, wait := r.fan(ctx, c, func(b *block) {
+	spare := make(chan *aheadBlock, r.workers+1)
+	hand := r.inHand()
+	wait, err := r.inTurns(ctx, c, func(b *block) {
 		var a *aheadBlock
 		select {
 		case a = <-spare:
@@ -115,31 +88,25 @@ func (r *reader) ahead(ctx context.Context, dec AheadDecoder, c *cutter) (func()
 		if a.read(b) {
 			b.ahead = a
 		} else {
-			select {
-			case spare <- a:
-			default:
-			}
+			spare <- a
 		}
-	})
-	hand := r.inHand()
-	for b := range order {
-		<-b.done
+	}, func(b *block) error {
 		hand.block = b
 		if err := r.begin(b.chunk); err != nil {
-			return wait, err
+			return err
 		}
 		hand.passed(b)
 		if b.ahead != nil {
 			b.ahead.take(dec, b, r.out)
-			select {
-			case spare <- b.ahead:
-			default:
-			}
+			spare <- b.ahead
 		} else {
 			decode(dec, b, r.out)
 		}
 		r.room(b.pos + int64(len(b.data)))
-		b.free()
+		return nil
+	})
+	if err != nil {
+		return wait, err
 	}
 	return wait, r.end(wait, dec.End)
 }

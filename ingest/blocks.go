@@ -21,9 +21,8 @@ type block struct {
 	chunk int64  // in which they start
 	fault string // "line-too-long", "torn-line": data is the head of such a line
 	mem   []byte
-	out   *Out          // what a worker made of it
-	done  chan struct{} // that it is made
-	ahead *aheadBlock   // what was read of it; nil: nothing
+	out   *Out        // what a worker made of it
+	ahead *aheadBlock // what was read of it; nil: nothing
 }
 
 // blockPool keeps the memory of blocks between inputs.
@@ -294,24 +293,20 @@ func (c *cutter) stream(send func(*block) error) error {
 
 // pump runs a cutter in its own goroutine, so that reading and decompressing
 // go on beside decoding. The returned function waits and gives its error.
-func pump(ctx context.Context, cut func(func(*block) error) error, to ...chan<- *block) (wait func() error) {
+func pump(ctx context.Context, cut func(func(*block) error) error, to chan<- *block) (wait func() error) {
 	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		err = cut(func(b *block) error {
-			for _, ch := range to {
-				select {
-				case ch <- b:
-				case <-ctx.Done():
-					return ctx.Err()
-				}
+			select {
+			case to <- b:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
 			}
-			return nil
 		})
-		for _, ch := range to {
-			close(ch)
-		}
+		close(to)
 	}()
 	return func() error {
 		<-done

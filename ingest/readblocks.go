@@ -52,23 +52,24 @@ func (r *reader) parallel(ctx context.Context, f Format, src *Source) (func() er
 	if r.workers == 1 || r.rep.HeadBytes < IdentityBytes {
 		return r.inOrder(ctx, dec, nil, c)
 	}
-	order, wait := r.fan(ctx, c, func(b *block) {
+	hand := r.inHand()
+	wait, err := r.inTurns(ctx, c, func(b *block) {
 		if b.out == nil {
 			b.out = new(Out)
 		}
 		decode(dec, b, b.out)
-	})
-	hand := r.inHand()
-	for b := range order {
-		<-b.done
+	}, func(b *block) error {
 		hand.block = b
 		if err := r.begin(b.chunk); err != nil {
-			return wait, err
+			return err
 		}
 		hand.passed(b)
 		r.out.Append(&b.out.Batch)
 		r.room(b.pos + int64(len(b.data)))
-		b.free()
+		return nil
+	})
+	if err != nil {
+		return wait, err
 	}
 	return wait, r.end(wait, nil)
 }

@@ -50,23 +50,22 @@ type blkparse struct {
 // blkAhead reads lines of usual records ahead of their turn.
 type blkAhead struct {
 	blkparse
-	records []blkRecord
+	blkBriefs
 }
-
-func (a *blkAhead) Reset() { a.records = a.records[:0] }
 
 func (a *blkAhead) Read(line []byte) bool {
 	if !a.quick(line) {
 		return false
 	}
-	a.records = append(a.records, a.rec)
+	a.add(&a.rec, line)
 	return true
 }
 
 func (d *blkparse) Ahead() ingest.Ahead { return &blkAhead{blkparse: blkparse{base: d.base}} }
 
-func (d *blkparse) Take(a ingest.Ahead, i int, out *ingest.Out) {
-	d.pairs.Add(&a.(*blkAhead).records[i], out)
+func (d *blkparse) Take(a ingest.Ahead, i int, line []byte, out *ingest.Out) {
+	a.(*blkAhead).record(i, line, &d.rec)
+	d.pairs.Add(&d.rec, out)
 }
 
 func (d *blkparse) Line(line []byte, out *ingest.Out) {

@@ -107,8 +107,7 @@ func (d *blkparse) quick(line []byte) bool {
 	}
 	sectors := joined(y, k)
 	i += k + 2
-	text := line[i:n:n]
-	text = text[:n-1-i]
+	text := line[i : n-1]
 	if sectors == 0 {
 		return false
 	}

@@ -115,11 +115,10 @@ func (c *dftCall) reset() {
 // dftAhead reads lines of single objects, but counters, ahead of their turn.
 type dftAhead struct {
 	calls []dftBare
-	lines [][]byte
 	c     dftCall
 }
 
-func (a *dftAhead) Reset() { a.calls, a.lines = a.calls[:0], a.lines[:0] }
+func (a *dftAhead) Reset() { a.calls = a.calls[:0] }
 
 func (a *dftAhead) Read(line []byte) bool {
 	b := bytes.TrimLeft(bytes.TrimSpace(line), "[, ")
@@ -128,19 +127,19 @@ func (a *dftAhead) Read(line []byte) bool {
 	if n < 0 || a.c.bad || a.c.counted > 0 || len(bytes.Trim(b[n:], ", ]")) > 0 {
 		return false
 	}
-	a.calls, a.lines = append(a.calls, a.c.dftBare), append(a.lines, line)
+	a.calls = append(a.calls, a.c.dftBare)
 	return true
 }
 
 func (d *dftracer) Ahead() ingest.Ahead { return new(dftAhead) }
 
-func (d *dftracer) Take(from ingest.Ahead, i int, out *ingest.Out) {
+func (d *dftracer) Take(from ingest.Ahead, i int, line []byte, out *ingest.Out) {
 	a := from.(*dftAhead)
 	d.c.dftBare, d.c.counted = a.calls[i], 0
 	fate, reason := d.call(&d.c, out)
 	switch {
 	case reason != "":
-		out.Reject(a.lines[i], reason)
+		out.Reject(line, reason)
 	case fate == ingest.FateEvent:
 		out.Count(fate, "", 1)
 	default:

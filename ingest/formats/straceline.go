@@ -135,6 +135,6 @@ func (a *straceAhead) Read(line []byte) bool {
 
 func (d *strace) Ahead() ingest.Ahead { return new(straceAhead) }
 
-func (d *strace) Take(a ingest.Ahead, i int, out *ingest.Out) {
+func (d *strace) Take(a ingest.Ahead, i int, _ []byte, out *ingest.Out) {
 	d.take(&a.(*straceAhead).lines[i], out)
 }

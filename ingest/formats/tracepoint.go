@@ -127,35 +127,37 @@ func (t *tracepoints) block(h *tpHead, now int64, name, args, line []byte, out *
 	t.pair(out)
 }
 
-// tpAhead reads lines of block events ahead of their turn.
+// tpAhead reads lines of block events ahead of their turn. The times of its records are
+// those of the lines.
 type tpAhead struct {
 	tracepoints
-	head    func(line []byte, h *tpHead) (name, args []byte, ok bool) // of an event
-	records []blkRecord                                               // whose times are those of the line
+	blkBriefs
+	head func(line []byte, h *tpHead) (name, args []byte, ok bool) // of an event
+	h    tpHead                                                    // of the line in hand
 }
 
-func (a *tpAhead) Reset() { a.records = a.records[:0] }
-
 func (a *tpAhead) Read(line []byte) bool {
-	var h tpHead
-	name, args, ok := a.head(line, &h)
+	h := &a.h
+	*h = tpHead{}
+	name, args, ok := a.head(line, h)
 	if !ok || !bytes.HasPrefix(name, tpBlock) {
 		return false
 	}
 	action, layout := tpAction(name)
-	if action == blkNone || a.record(action, layout, args) != "" {
+	if action == blkNone || a.tracepoints.record(action, layout, args) != "" {
 		return false
 	}
 	r := &a.text.rec
 	r.TimeNS, r.PID, r.Text = h.timeNS, h.tid, line
-	a.records = append(a.records, *r)
+	a.add(r, line)
 	return true
 }
 
 // Take takes a record that was read ahead.
-func (t *tracepoints) Take(a ingest.Ahead, i int, out *ingest.Out) {
-	t.text.rec = a.(*tpAhead).records[i]
-	t.text.rec.TimeNS = t.stamp(t.text.rec.TimeNS, out)
+func (t *tracepoints) Take(a ingest.Ahead, i int, line []byte, out *ingest.Out) {
+	r := &t.text.rec
+	a.(*tpAhead).blkBriefs.record(i, line, r)
+	r.TimeNS = t.stamp(r.TimeNS, out)
 	t.pair(out)
 }
 
