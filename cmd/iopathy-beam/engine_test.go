@@ -60,59 +60,73 @@ func TestEngine(t *testing.T) {
 	}
 }
 
-// The labelled recordings, where they are: asked for by IOPATHY_BEAM_CORPUS.
+// The labelled recordings, or what IOPATHY_BEAM_CORPUS names; with IOPATHY_BEAM_KILL
+// that process dies while they are read.
 func TestEngineCorpus(t *testing.T) {
 	engine(t)
 	spec := corpus(t)
 	one := spec(1)
 	alone(t, one)
 	want := sums(t, one.Config.Out)
+	if os.Getenv("IOPATHY_BEAM_KILL") != "" {
+		survived(t, want, spec(4), steps[0])
+		return
+	}
 	counters := same(t, "universal", want, spec(4))
 	if !t.Failed() {
 		t.Logf("%s, 4 shards: all %d files are the same; %v", *jobopts.EnvironmentType, len(want), counters)
 	}
 }
 
-// And so it does where a worker of it, the process of IOPATHY_BEAM_KILL, dies in
-// mid-run: when the first of the files that a step leaves have appeared.
+// step is where a worker dies: when so many of the files that the step leaves are there.
+type step struct {
+	name, left string
+	after      int
+}
+
+var steps = []step{
+	{"read", "lake/events/*/*/*.parquet", 8},
+	{"fold", ".folds/fold-*", 1},
+	{"label", ".folds/label-*", 1},
+}
+
+// And so it does where a worker of it dies in mid-run.
 func TestEngineKilled(t *testing.T) {
 	engine(t)
 	logs := fixtureOf(t, 2_000_000)
 	one := specOf(t.TempDir(), 1, "", 2_000_000, logs)
 	alone(t, one)
 	want := sums(t, one.Config.Out)
-	for _, step := range []struct {
-		name, left string
-		after      int
-	}{
-		{"read", "lake/events/*/*/*.parquet", 8},
-		{"fold", ".folds/fold-*", 1},
-		{"label", ".folds/label-*", 1},
-	} {
-		t.Run(step.name, func(t *testing.T) {
-			pid, err := strconv.Atoi(os.Getenv("IOPATHY_BEAM_KILL"))
-			if err != nil || pid <= 1 {
-				t.Skip("IOPATHY_BEAM_KILL is no process")
-			}
-			s := specOf(t.TempDir(), 8, "", 2_000_000, logs)
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-			defer cancel()
-			killed := make(chan error, 1)
-			go func() { killed <- killAfter(ctx, pid, filepath.Join(s.Config.Out, step.left), step.after) }()
-			counters, err := submit(ctx, "universal", s, 10*time.Minute)
-			cancel()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := <-killed; err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, sums(t, s.Config.Out)); diff != "" {
-				t.Fatalf("files differ (-iopathy +engine):\n%s", diff)
-			}
-			t.Logf("process %d died in %s: all %d files are the same; %v", pid, step.name, len(want), counters)
+	for _, at := range steps {
+		t.Run(at.name, func(t *testing.T) {
+			survived(t, want, specOf(t.TempDir(), 8, "", 2_000_000, logs), at)
 		})
 	}
+}
+
+// survived wants the same of an engine whose process IOPATHY_BEAM_KILL is killed.
+func survived(t *testing.T, want map[string]string, s Spec, at step) {
+	t.Helper()
+	pid, err := strconv.Atoi(os.Getenv("IOPATHY_BEAM_KILL"))
+	if err != nil || pid <= 1 {
+		t.Skip("IOPATHY_BEAM_KILL is no process")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	killed := make(chan error, 1)
+	go func() { killed <- killAfter(ctx, pid, filepath.Join(s.Config.Out, at.left), at.after) }()
+	counters, err := submit(ctx, "universal", s, 10*time.Minute)
+	cancel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-killed; err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, sums(t, s.Config.Out)); diff != "" {
+		t.Fatalf("files differ (-iopathy +engine):\n%s", diff)
+	}
+	t.Logf("process %d died in %s: all %d files are the same; %v", pid, at.name, len(want), counters)
 }
 
 // killAfter kills a process when n files of a pattern are there.

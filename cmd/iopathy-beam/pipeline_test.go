@@ -226,13 +226,20 @@ func TestPrismServer(t *testing.T) {
 	same(t, "universal", sums(t, one.Config.Out), specOf(t.TempDir(), 3, "", 100_000, logs))
 }
 
-// corpus gives the job over the labelled recordings, by shards, where they are and
-// IOPATHY_BEAM_CORPUS asks for them.
+// corpus gives the job, by shards, over the labelled recordings where IOPATHY_BEAM_CORPUS
+// is 1 and they are there, else over what is in the folder that it names.
 func corpus(t *testing.T) func(shards int) Spec {
 	t.Helper()
-	dir := "../../../shared/corpus"
-	if os.Getenv("IOPATHY_BEAM_CORPUS") == "" {
+	dir := os.Getenv("IOPATHY_BEAM_CORPUS")
+	switch dir {
+	case "":
 		t.Skip("IOPATHY_BEAM_CORPUS is not set")
+	case "1":
+		dir = "../../../shared/corpus"
+	}
+	dir, err := filepath.Abs(dir) // workers may be elsewhere
+	if err != nil {
+		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "runs")); err != nil {
 		t.Skipf("no labelled recordings: %v", err)

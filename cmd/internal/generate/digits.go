@@ -66,7 +66,55 @@ func blanks(b []byte, n int) []byte {
 }
 
 // decimal appends v, which is not negative.
-func decimal(b []byte, v int64) []byte { return lowest(b, uint64(v), width(uint64(v))) }
+func decimal(b []byte, v int64) []byte {
+	at := len(b)
+	if cap(b)-at < 24 {
+		b = slices.Grow(b, 24)
+	}
+	return b[:at+digits(b[at:at+24], v)]
+}
+
+// digits writes v, which is not negative, to the begin of c, which has room for 24 bytes,
+// and gives how many it took.
+func digits(c []byte, v int64) int {
+	u := uint64(v)
+	if u < 1e8 {
+		return upTo8(c, uint32(u))
+	}
+	high := u / 1e8
+	n := 0
+	if high < 100 {
+		n = 1 + int((9-high)>>63)
+		binary.LittleEndian.PutUint16(c[:2], pairs[high])
+	} else if high < 1e8 {
+		n = upTo8(c, uint32(high))
+	} else {
+		top := high / 1e8
+		n = upTo8(c, uint32(top))
+		binary.LittleEndian.PutUint64(c[n:n+8], eight(uint32(high-1e8*top)))
+		n += 8
+	}
+	binary.LittleEndian.PutUint64(c[n:n+8], eight(uint32(u-1e8*high)))
+	return n + 8
+}
+
+// pairs are 0 to 99, the first digit in the lower byte.
+var pairs = func() (p [100]uint16) {
+	for i := range p {
+		if p[i] = '0' + uint16(i%10); i >= 10 {
+			p[i] = '0' + uint16(i/10) | p[i]<<8
+		}
+	}
+	return p
+}()
+
+// upTo8 is digits of v below 10^8.
+func upTo8(c []byte, v uint32) int {
+	word := eight(v)
+	zeros := bits.TrailingZeros64(word&0x0f0f0f0f0f0f0f0f|1<<56) &^ 7 // bits of those in front
+	binary.LittleEndian.PutUint64(c[:8], word>>zeros)
+	return 8 - zeros/8
+}
 
 // padded appends v, which is not negative, after blanks, in columns or more.
 func padded(b []byte, v int64, columns int) []byte {

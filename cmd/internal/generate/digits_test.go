@@ -18,7 +18,15 @@ func TestDigits(t *testing.T) {
 	for p := int64(1); p < math.MaxInt64/10; p *= 10 {
 		values = append(values, p-1, p, p+1)
 	}
-	for _, v := range values {
+	var before lead
+	var six, nine clock
+	var seen memo
+	room := make([]byte, 24)
+	for _, v := range append(values, values...) {
+		check(room[:before.put(room, v)], "%d", v)
+		check(room[:seen.put(room, v)], "%d", v)
+		check(room[:six.put(room, v, 6)], "%d.%06d", v/1e9, v%1e9/1e3)
+		check(room[:nine.put(room, v, 9)], "%d.%09d", v/1e9, v%1e9)
 		check(decimal(nil, v), "%d", v)
 		check(hexadecimal([]byte("x"), uint64(v)), "x%016x", v)
 		check(padded([]byte("x"), v, 8), "x%8d", v)

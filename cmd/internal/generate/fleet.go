@@ -167,14 +167,20 @@ func letters(n int) string {
 // play runs the device's queue into a sink and settles when its fault was over.
 // It tells how many requests there were.
 func (v *Disk) play(sink Sink, staged bool, at Stage) int64 {
-	dev := device{Law: v.Law, ill: v.ill, draw: v.draws, spread: newSpread(v.Law.Sigma)}
-	q := newQueue(dev, v.draws, v.loads, v.FromNS, v.ToNS, sink, staged, at)
-	if v.Fault != nil {
-		q.fault = [2]int64{v.Fault.FromNS, v.Fault.ToNS}
-	}
+	q := v.queue(sink, staged, at)
 	q.run()
 	if v.Fault != nil {
 		v.Fault.ToNS = max(v.Fault.ToNS, q.held)
 	}
 	return q.count
+}
+
+// queue is the device's, into a sink.
+func (v *Disk) queue(sink Sink, staged bool, at Stage) *queue {
+	dev := device{Law: v.Law, ill: v.ill, draw: v.draws, spread: newSpread(v.Law.Sigma)}
+	q := newQueue(dev, v.draws, v.loads, v.FromNS, v.ToNS, sink, staged, at)
+	if v.Fault != nil {
+		q.fault = [2]int64{v.Fault.FromNS, v.Fault.ToNS}
+	}
+	return q
 }

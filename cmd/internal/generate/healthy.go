@@ -2,8 +2,18 @@ package generate
 
 import "github.com/iopathy/iopathy/ingest"
 
-// task names, none of which tells what it does to the device.
-var programs = []string{"postgres", "mysqld", "java", "python3", "rsync", "nginx", "etcd", "indexer", "worker", "ffmpeg", "redis-server", "backupd", "ingestd", "node", "app-main", "scheduler"}
+// Program is a name of a task, none of which tells what it does to the device.
+type Program uint8
+
+// programs are names as users have them, and behind them those of the kernel's workers.
+var programs = [...]string{
+	"postgres", "mysqld", "java", "python3", "rsync", "nginx", "etcd", "indexer", "worker", "ffmpeg", "redis-server", "backupd", "ingestd", "node", "app-main", "scheduler",
+	"kworker/0:1H", "kworker/1:1H", "kworker/2:1H", "kworker/3:1H",
+}
+
+const kworker Program = 16
+
+func (p Program) String() string { return programs[p] }
 
 const (
 	kib = 1 << 10
@@ -24,7 +34,7 @@ func (s *site) load(a Arrival) Load {
 	s.pids += 16
 	data := s.law.Bytes / 100 &^ 4095
 	return Load{
-		Comm: pick(s.draws, programs...), PID: 1000 + s.pids + int32(s.below(9))*131, Arrival: a, Sizes: []int64{4 * kib}, Pattern: Random,
+		Comm: Program(s.below(int(kworker))), PID: 1000 + s.pids + int32(s.below(9))*131, Arrival: a, Sizes: []int64{4 * kib}, Pattern: Random,
 		Lo: data, Hi: 95 * data, LogLo: 96 * data, LogHi: 96*data + 128*mib,
 	}
 }

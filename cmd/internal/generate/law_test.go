@@ -27,7 +27,7 @@ type row struct {
 
 // whole is the row of a request in a format that tells all.
 func whole(r *Request) row {
-	return row{r.At[Completed], r.LatencyNS(), r.QueueNS(), r.Offset, r.Size, r.PID, r.Op, r.Flags | ingest.FlagsTold, r.Comm, ingest.KindQ2C}
+	return row{r.At[Completed], r.LatencyNS(), r.QueueNS(), r.Offset, r.Size, r.PID, r.Op, r.Flags | ingest.FlagsTold, r.Comm.String(), ingest.KindQ2C}
 }
 
 // down cuts a time to a resolution.
@@ -69,7 +69,7 @@ var laws = map[string]func(r *Request) (row, bool){
 	"spc":                  arrival(1e3),
 	"fiu": func(r *Request) (row, bool) {
 		e, ok := arrival(1)(r)
-		e.pid, e.comm = r.PID, r.Comm
+		e.pid, e.comm = r.PID, r.Comm.String()
 		return e, ok
 	},
 	"biosnoop": func(r *Request) (row, bool) {
@@ -91,7 +91,7 @@ var laws = map[string]func(r *Request) (row, bool){
 	"biosnoop-bt": func(r *Request) (row, bool) {
 		return row{
 			time: down(r.At[Completed], 1e6), latency: down(r.ServedNS(), 1e6), queue: none, offset: none, size: none,
-			pid: r.PID, comm: r.Comm, kind: ingest.KindD2C,
+			pid: r.PID, comm: r.Comm.String(), kind: ingest.KindD2C,
 		}, true
 	},
 	"strace": func(r *Request) (row, bool) {

@@ -42,7 +42,7 @@ type step struct {
 // Load is a workload. Its task is Steps, one after the other; an empty list is
 // a read or write of one of Sizes.
 type Load struct {
-	Comm    string
+	Comm    Program
 	PID     int32
 	Arrival Arrival
 	Rate    float64 // tasks a second
@@ -77,6 +77,7 @@ type Load struct {
 	FromNS  int64
 	ToNS    int64
 
+	gap    float64 // between tasks of an open load
 	places []int64 // of streams
 	part   int64   // of the device that a stream has
 	blocks uint64  // over which ranks are scattered
@@ -92,7 +93,7 @@ type Load struct {
 
 // nextOpen is when the next task of an open load comes.
 func (l *Load) nextOpen(d *draws, now int64) int64 {
-	gap := 1e9 / l.Rate
+	gap := l.gap
 	if l.Sway > 0 {
 		gap /= 1 + l.Sway*math.Sin(2*math.Pi*float64(now%l.SwayNS)/float64(l.SwayNS))
 	}
@@ -112,6 +113,7 @@ func (l *Load) nextOpen(d *draws, now int64) int64 {
 
 // begin sets what a load starts from.
 func (l *Load) begin(d *draws) {
+	l.gap = 1e9 / l.Rate
 	l.Procs = max(l.Procs, 1)
 	l.Streams = max(l.Streams, 1)
 	l.places = make([]int64, l.Streams)
@@ -132,9 +134,9 @@ func (l *Load) begin(d *draws) {
 func (l *Load) place(d *draws, p Pattern, size int64) int64 {
 	switch p {
 	case Random:
-		return l.Lo + int64(d.unit()*float64((l.Hi-l.Lo-size)>>12))<<12
+		return l.Lo + int64(unit(d.bits())*float64((l.Hi-l.Lo-size)>>12))<<12
 	case Skewed:
-		u, v := d.unit(), 1.0
+		u, v := unit(d.bits()), 1.0
 		for k := l.Skew; k >= 1; k-- {
 			v *= u
 		}
@@ -167,18 +169,18 @@ func (l *Load) place(d *draws, p Pattern, size int64) int64 {
 func (l *Load) fill(d *draws, r *Request, n int) (last bool) {
 	r.Comm, r.PID = l.Comm, l.PID
 	if l.Procs > 1 {
-		r.PID += int32(int(r.slot) % l.Procs)
+		r.PID += int32(uint32(r.slot) % uint32(l.Procs))
 	}
 	if len(l.Steps) == 0 {
-		r.Size = l.Sizes[0]
+		size := l.Sizes[0]
 		if len(l.Sizes) > 1 {
-			r.Size = l.Sizes[d.below(len(l.Sizes))]
+			size = l.Sizes[below(d.bits(), len(l.Sizes))]
 		}
-		r.Op, r.Flags = ingest.OpRead, l.Flags
-		if l.Read < 1 && !d.chance(l.Read) {
+		r.Op, r.Flags, r.Size = ingest.OpRead, l.Flags, size
+		if l.Read < 1 && unit(d.bits()) >= l.Read {
 			r.Op = ingest.OpWrite
 		}
-		r.Offset = l.place(d, l.Pattern, r.Size)
+		r.Offset = l.place(d, l.Pattern, size)
 		return true
 	}
 	s := &l.Steps[n]

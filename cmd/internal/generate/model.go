@@ -124,57 +124,87 @@ type ill struct {
 
 // serve gives when a request is done whose service may begin at start.
 func (v *device) serve(r *Request, start int64) int64 {
-	if !v.locked {
+	if len(v.stalls) > 0 && !v.locked {
 		start = v.awake(start)
 	}
-	at := float64(start)
-	if r.Op == ingest.OpFlush {
-		done := max(at, v.drain) + v.FlushNS*v.spread.sample(v.draw)
+	at, size := float64(start), float64(r.Size)
+	var took, done float64
+	switch r.Op {
+	case ingest.OpFlush:
+		done = later(at, v.drain) + v.FlushNS*v.spread.sample(v.draw.bits())
 		v.drain = at
 		return v.through(start, int64(done))
-	}
-	size := float64(r.Size)
-	fixed, write := v.ReadNS, r.Op != ingest.OpRead
-	if write {
-		fixed = v.WriteNS
-	}
-	took := fixed*v.spread.sample(v.draw) + size*v.ChannelNSB
-	if v.HiccupShare > 0 && v.draw.chance(v.HiccupShare) {
-		took += fixed * v.HiccupFactor * v.draw.unit()
-	}
-	switch {
-	case v.Rotates && (!write || v.CacheNS == 0):
-		took += v.reach(r.Offset)
-		if v.drain > at && v.draw.chance(0.5) {
-			took += v.DrainNS // the head was writing out
+	case ingest.OpRead:
+		took = v.ReadNS*v.spread.sample(v.draw.bits()) + size*v.ChannelNSB
+		if v.HiccupShare > 0 && unit(v.draw.bits()) < v.HiccupShare {
+			took += v.hiccup(v.ReadNS)
 		}
-		v.head = r.Offset + r.Size
-	case write && v.CacheNS > 0:
+		if v.Rotates {
+			took += v.seek(r, at)
+		}
+	default:
+		took = v.WriteNS*v.spread.sample(v.draw.bits()) + size*v.ChannelNSB
+		if v.HiccupShare > 0 && unit(v.draw.bits()) < v.HiccupShare {
+			took += v.hiccup(v.WriteNS)
+		}
+		if v.CacheNS == 0 {
+			if v.Rotates {
+				took += v.seek(r, at)
+			}
+			break
+		}
 		out := size * v.DrainB
 		if !v.Rotates || r.Offset != v.head {
 			out += v.DrainNS
 		}
 		if v.Rotates {
 			v.head = r.Offset + r.Size
-			took = fixed + size*v.LinkNSB
+			took = v.WriteNS + size*v.LinkNSB
 		}
-		v.drain = max(v.drain, at) + out
-		took += max(0, v.drain-at-v.CacheNS)
+		v.drain = later(v.drain, at) + out
+		took += later(0, v.drain-at-v.CacheNS)
 	}
-	took = v.sicken(r, start, took)
+	sick := start >= v.fromNS && start < v.toNS
+	if sick {
+		took = v.sicken(r, start, took)
+	}
 	// Who begins first has the link first, for its bytes alone: a request that takes
 	// long for another reason holds up nobody.
-	v.link = max(v.link, at) + size*v.LinkNSB
-	done := max(at+took, v.link)
+	v.link = later(v.link, at) + size*v.LinkNSB
+	done = later(at+took, v.link)
 	if v.RequestNS > 0 {
-		v.gate = max(v.gate, at-v.BurstNS) + v.RequestNS
-		done = max(done, v.gate)
+		v.gate = later(v.gate, at-v.BurstNS) + v.RequestNS
+		done = later(done, v.gate)
 	}
-	if v.capNSB > 0 && start >= v.fromNS && start < v.toNS {
-		v.cap = max(v.cap, at-2e6) + size*v.capNSB
-		done = max(done, v.cap)
+	if sick && v.capNSB > 0 {
+		v.cap = later(v.cap, at-2e6) + size*v.capNSB
+		done = later(done, v.cap)
 	}
-	return v.through(start, int64(done))
+	if len(v.stalls) > 0 {
+		return v.through(start, int64(done))
+	}
+	return int64(done)
+}
+
+// later is the greater of two times. Unlike max it need not care for what is no number.
+func later(a, b float64) float64 {
+	if a > b {
+		return a
+	}
+	return b
+}
+
+// hiccup is what upkeep adds to a request of this fixed cost.
+func (v *device) hiccup(fixed float64) float64 { return fixed * v.HiccupFactor * v.draw.unit() }
+
+// seek moves the head.
+func (v *device) seek(r *Request, at float64) float64 {
+	took := v.reach(r.Offset)
+	if v.drain > at && v.draw.chance(0.5) {
+		took += v.DrainNS // the head was writing out
+	}
+	v.head = r.Offset + r.Size
+	return took
 }
 
 // reach is what it takes the head to get to a place and the platter to turn.
@@ -189,9 +219,9 @@ func (v *device) reach(offset int64) float64 {
 	return v.SeekNS + (v.FarNS-v.SeekNS)*math.Sqrt(far) + v.TurnNS*v.draw.unit()
 }
 
-// sicken is how long service takes that takes this long on a sound device.
+// sicken is how long service takes during a fault that takes this long on a sound device.
 func (v *device) sicken(r *Request, start int64, took float64) float64 {
-	if start < v.fromNS || start >= v.toNS || v.hi > 0 && (r.Offset < v.lo || r.Offset >= v.hi) {
+	if v.hi > 0 && (r.Offset < v.lo || r.Offset >= v.hi) {
 		return took
 	}
 	if v.slow > 0 {

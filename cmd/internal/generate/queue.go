@@ -1,10 +1,6 @@
 package generate
 
-import (
-	"math"
-
-	"github.com/iopathy/iopathy/ingest"
-)
+import "math"
 
 // Sink takes requests as they go through their stages. It must not keep them.
 type Sink interface {
@@ -23,7 +19,7 @@ type queue struct {
 	loads    []Load
 	agenda   agenda
 	slab     []Request
-	free     []int32
+	spare    []int32
 	untagged line
 	waiting  line // for a channel
 	tagged   int
@@ -38,10 +34,20 @@ type queue struct {
 	staged bool  // the sink wants each stage in the order of time,
 	at     Stage // else only this, Queued or Completed
 	soon   []stamp
-	fault  [2]int64
-	held   int64 // when the last request was done that came during the fault
-	count  int64
+	// Where nothing follows from an end and nobody is shown it, ends are not looked at
+	// before a channel or a tag is wanted, and a request has its place among the others
+	// only if it waits.
+	unseen bool
+	brief  Request
+	ends   []unseen
+
+	fault [2]int64
+	held  int64 // when the last request was done that came during the fault
+	count int64
 }
+
+// unseen is an end that was not looked at, and when its request came.
+type unseen struct{ at, came int64 }
 
 // stamp is a stage of a request that the sink has not seen yet.
 type stamp struct {
@@ -63,10 +69,12 @@ const (
 const flushStep = 200
 
 func newQueue(dev device, d *draws, loads []Load, fromNS, toNS int64, sink Sink, staged bool, at Stage) *queue {
-	q := &queue{dev: dev, draw: d, loads: loads, sink: sink, staged: staged, at: at}
+	q := &queue{dev: dev, draw: d, loads: loads, agenda: newAgenda(len(loads)), sink: sink, staged: staged, at: at}
+	q.unseen = !staged && at == Queued
 	for i := range loads {
 		l := &loads[i]
 		l.begin(d)
+		q.unseen = q.unseen && (l.Arrival == Poisson && l.Limit == 0 || l.Arrival == Burst) && len(l.Steps) == 0
 		l.FromNS = max(l.FromNS, fromNS)
 		if l.ToNS == 0 || l.ToNS > toNS {
 			l.ToNS = toNS
@@ -79,7 +87,7 @@ func newQueue(dev device, d *draws, loads []Load, fromNS, toNS int64, sink Sink,
 		case Burst, Flood:
 			q.wake(l.FromNS+int64(d.between(0.02, 0.6)*float64(l.PeriodNS)), i, 0, 0)
 		default:
-			q.wake(l.FromNS+int64(d.wait(1e9/l.Rate)), i, 0, 0)
+			q.agenda.arrive(i, due{l.FromNS + int64(d.wait(1e9/l.Rate)), wakeCode(task(i, 0, 0))})
 		}
 	}
 	return q
@@ -88,21 +96,51 @@ func newQueue(dev device, d *draws, loads []Load, fromNS, toNS int64, sink Sink,
 func task(load, step, slot int) int64 { return int64(load)<<40 | int64(step)<<32 | int64(slot) }
 
 func (q *queue) wake(at int64, load, step, slot int) {
-	q.agenda.push(due{at, ^task(load, step, slot)})
+	q.agenda.push(due{at, wakeCode(task(load, step, slot))})
+}
+
+// again lets a task go on when the program has looked at what it got.
+func (q *queue) again(now int64, load, step, slot int) {
+	q.agenda.again.put(due{now + againNS, wakeCode(task(load, step, slot))}, math.MaxInt)
 }
 
 // run lets everything happen until the last request is done.
 func (q *queue) run() {
-	for !q.agenda.empty() {
-		next := q.agenda.pop()
-		if next.code >= 0 {
-			q.done(next.at, int32(next.code))
-			continue
+	for {
+		next, load := q.agenda.next()
+		for load >= 0 {
+			q.arrive(next.at, load)
+			next, load = q.agenda.next()
 		}
-		code := ^next.code
-		q.woke(next.at, int(code>>40), int(code>>32&255), int(int32(code)))
+		switch {
+		case next.code < doneCode:
+			code := ^next.code &^ doneCode
+			q.woke(next.at, int(code>>40), int(code>>32&255), int(int32(code)))
+		case next == never:
+			q.show(math.MaxInt64)
+			q.forget(math.MaxInt64)
+			return
+		default:
+			q.done(next.at, int32(next.code&^doneCode))
+		}
 	}
-	q.show(math.MaxInt64)
+}
+
+// arrive lets the next task of an open load come.
+func (q *queue) arrive(now int64, load int) {
+	l := &q.loads[load]
+	if now >= l.ToNS {
+		q.agenda.arrive(load, never)
+		return
+	}
+	q.agenda.arrive(load, due{l.nextOpen(q.draw, now), wakeCode(task(load, 0, 0))})
+	if l.Limit > 0 && l.flying >= l.Limit {
+		l.owed++
+		return
+	}
+	l.flying++
+	l.slot = l.slot&1023 + 1
+	q.ask(now, load, 0, l.slot)
 }
 
 // woke lets a load do what it waited for. Slot 0 of one that is not closed is
@@ -120,12 +158,19 @@ func (q *queue) woke(now int64, load, step, slot int) {
 	}
 	switch l.Arrival {
 	case Burst:
-		each, late := max(l.Depth/l.Procs, 1), int64(0)
-		for s := range l.Depth {
-			if l.Jitter > 0 && s%each == 0 { // each process has a timer of its own
-				late = int64(q.draw.unit() * l.Jitter * float64(l.PeriodNS))
+		each := max(l.Depth/l.Procs, 1)
+		late := make([]int64, (l.Depth+each-1)/each)
+		if l.Jitter > 0 { // each process has a timer of its own
+			for p := range late {
+				late[p] = int64(q.draw.unit() * l.Jitter * float64(l.PeriodNS))
 			}
-			q.wake(now+late+int64(s%each)*1500+int64(s/each)*200, load, 0, 1+s)
+		}
+		for k := range each { // about as they come
+			for p := range late {
+				if s := p*each + k; s < l.Depth {
+					q.agenda.end(due{now + late[p] + int64(k)*1500 + int64(p)*200, wakeCode(task(load, 0, 1+s))})
+				}
+			}
 		}
 		q.wake(now+l.PeriodNS, load, 0, 0)
 	case Flood:
@@ -138,171 +183,6 @@ func (q *queue) woke(now int64, load, step, slot int) {
 			}
 		}
 		q.wake(now+l.PeriodNS, load, 0, 0)
-	default:
-		q.wake(l.nextOpen(q.draw, now), load, 0, 0)
-		if l.Limit > 0 && l.flying >= l.Limit {
-			l.owed++
-			return
-		}
-		l.flying++
-		l.slot = l.slot%1024 + 1
-		q.ask(now, load, 0, l.slot)
-	}
-}
-
-// ask queues the request of a step.
-func (q *queue) ask(now int64, load, step, slot int) {
-	l := &q.loads[load]
-	if step == flushStep || len(l.Steps) > 0 && l.Steps[step].op == ingest.OpFlush {
-		if q.behind = append(q.behind, task(load, step, slot)); !q.flushing {
-			q.flush(now)
-		}
-		return
-	}
-	i := q.room()
-	r := &q.slab[i]
-	r.load, r.slot, r.step = int32(load), int32(slot), uint8(step)
-	l.fill(q.draw, r, step)
-	u := q.draw.pcg.Uint64()
-	r.Scheduled = q.dev.Scheduler
-	r.CPU = uint8(r.PID) & 3
-	r.depth = q.depth
-	r.At[Queued] = now
-	r.At[Got] = now + stageNS + int64(u&1023)
-	r.At[Inserted] = r.At[Got]
-	if r.Scheduled {
-		r.At[Inserted] += stageNS + int64(u>>10&1023)
-	}
-	r.At[Issued] = r.At[Inserted] + stageNS + int64(u>>20&1023)
-	q.depth++
-	if q.staged {
-		q.later(now, i, Queued)
-		q.later(r.At[Got], i, Got)
-		if r.Scheduled {
-			q.later(r.At[Inserted], i, Inserted)
-		}
-		q.show(now)
-	} else if q.at == Queued {
-		q.sink.Stage(Queued, r)
-	}
-	if q.tagged >= q.dev.Tags {
-		q.untagged.push(i)
-		return
-	}
-	q.issue(r.At[Issued], i)
-}
-
-// flush begins one for all who wait for it.
-func (q *queue) flush(now int64) {
-	q.flushing = true
-	q.behind, q.served = q.served[:0], q.behind
-	i := q.room()
-	r := &q.slab[i]
-	*r = Request{Op: ingest.OpFlush, Flags: ingest.FlagPreflush, load: -1, depth: q.depth, CPU: uint8(q.flushes & 3)}
-	r.Comm, r.PID = kworkers[r.CPU], 40+7*int32(r.CPU)
-	q.flushes++
-	for s := range r.At {
-		r.At[s] = now
-	}
-	q.depth++
-	if !q.staged && q.at == Queued {
-		q.sink.Stage(Queued, r)
-	}
-	q.tagged++
-	if q.staged {
-		q.later(now, i, Issued)
-		q.show(now)
-	}
-	q.channel(i)
-}
-
-var kworkers = [4]string{"kworker/0:1H", "kworker/1:1H", "kworker/2:1H", "kworker/3:1H"}
-
-// issue hands a request to the driver.
-func (q *queue) issue(now int64, i int32) {
-	q.tagged++
-	if q.dev.locked {
-		now = q.dev.awake(now)
-	}
-	q.slab[i].At[Issued] = now
-	if q.staged {
-		q.later(now, i, Issued)
-	}
-	q.channel(i)
-}
-
-// channel begins to serve a request, or lets it wait for that.
-func (q *queue) channel(i int32) {
-	if q.serving >= q.dev.Channels {
-		q.waiting.push(i)
-		return
-	}
-	q.start(q.slab[i].At[Issued], i)
-}
-
-func (q *queue) start(now int64, i int32) {
-	q.serving++
-	q.agenda.push(due{q.dev.serve(&q.slab[i], now), int64(i)})
-}
-
-// nearest is which of those in line a head serves next: that with the shortest
-// way, but none is left for more than half a second.
-func (q *queue) nearest(now int64) int {
-	if !q.dev.Rotates || now-q.slab[q.waiting.at(0)].At[Issued] > 5e8 {
-		return 0
-	}
-	best, way := 0, int64(math.MaxInt64)
-	for k := range min(q.waiting.n, 32) {
-		r := &q.slab[q.waiting.at(k)]
-		far := r.Offset - q.dev.head
-		if far < 0 {
-			far = -far
-		}
-		if far < way {
-			best, way = k, far
-		}
-	}
-	return best
-}
-
-// done ends a request and lets on who waited for it.
-func (q *queue) done(now int64, i int32) {
-	r := &q.slab[i]
-	r.At[Completed] = now
-	q.depth--
-	q.tagged--
-	q.serving--
-	q.count++
-	if r.At[Queued] >= q.fault[0] && r.At[Queued] < q.fault[1] {
-		q.held = now
-	}
-	if q.staged {
-		q.later(now, i, Completed)
-		q.show(now)
-	} else if q.at == Completed {
-		q.sink.Stage(Completed, r)
-	}
-	load, step, slot, flush := int(r.load), int(r.step), int(r.slot), r.Op == ingest.OpFlush
-	q.free = append(q.free, i)
-	if q.waiting.n > 0 {
-		n := q.waiting.take(q.nearest(now))
-		q.start(max(now, q.slab[n].At[Issued]), n)
-	}
-	if q.untagged.n > 0 && q.tagged < q.dev.Tags {
-		n := q.untagged.take(0)
-		q.issue(max(now+releaseNS, q.slab[n].At[Issued]), n)
-	}
-	if !flush {
-		q.after(now, load, step, slot)
-		return
-	}
-	served := q.served
-	q.served, q.flushing = nil, false
-	for _, t := range served {
-		q.after(now, int(t>>40), int(t>>32&255), int(int32(t)))
-	}
-	if len(q.behind) > 0 && !q.flushing {
-		q.flush(now)
 	}
 }
 
@@ -310,7 +190,7 @@ func (q *queue) done(now int64, i int32) {
 func (q *queue) after(now int64, load, step, slot int) {
 	l := &q.loads[load]
 	if step+1 < len(l.Steps) {
-		q.wake(now+againNS, load, step+1, slot)
+		q.again(now, load, step+1, slot)
 		return
 	}
 	switch l.Arrival {
@@ -318,9 +198,13 @@ func (q *queue) after(now int64, load, step, slot int) {
 		if l.flying--; l.owed > 0 {
 			l.owed--
 			l.flying++
-			q.wake(now+againNS, load, 0, slot)
+			q.again(now, load, 0, slot)
 		}
 	case Closed:
+		if l.ThinkNS == 0 && l.PaceNSB == 0 {
+			q.again(now, load, 0, slot)
+			return
+		}
 		at := now + againNS
 		if l.ThinkNS > 0 {
 			at += int64(q.draw.wait(float64(l.ThinkNS)))
@@ -339,19 +223,19 @@ func (q *queue) after(now int64, load, step, slot int) {
 		case l.left > 0 && now < l.ToNS:
 			l.left -= l.Sizes[0]
 			l.flying++
-			q.wake(now+againNS, load, 0, slot)
+			q.again(now, load, 0, slot)
 		case l.flying == 0 && l.Flush:
 			l.flying++
-			q.wake(now+againNS, load, flushStep, slot)
+			q.again(now, load, flushStep, slot)
 		}
 	}
 }
 
 // room is the number of a request that is not in use.
 func (q *queue) room() int32 {
-	if n := len(q.free); n > 0 {
-		i := q.free[n-1]
-		q.free = q.free[:n-1]
+	if n := len(q.spare); n > 0 {
+		i := q.spare[n-1]
+		q.spare = q.spare[:n-1]
 		return i
 	}
 	q.slab = append(q.slab, Request{})

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -129,28 +130,94 @@ func (w *watch) Stage(at Stage, r *Request) {
 	}
 }
 
-// TestAgenda holds the heap against sorting, and a line against a slice.
+// arrivals are requests as a log of arrivals has them.
+type arrivals struct{ rows []Request }
+
+func (a *arrivals) Stage(_ Stage, r *Request) {
+	a.rows = append(a.rows, Request{At: [stages]int64{Queued: r.At[Queued]}, Offset: r.Offset, Size: r.Size, Comm: r.Comm, PID: r.PID, Op: r.Op, Flags: r.Flags})
+}
+
+// TestUnseen holds queues whose ends are not looked at to the same ones whose ends are:
+// the same arrivals, and the fault is over at the same time.
+func TestUnseen(t *testing.T) {
+	o := DefaultOptions()
+	o.Devices, o.Hours, o.Rate = 60, 0.01, 1000
+	fleet, err := NewFleet(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hidden, sick, waited := 0, 0, 0
+	for i := range o.Devices {
+		var got, want arrivals
+		q, all := fleet.Disk(i).queue(&got, false, Queued), fleet.Disk(i).queue(&want, false, Queued)
+		if !q.unseen {
+			continue
+		}
+		all.unseen = false
+		q.run()
+		all.run()
+		hidden++
+		if q.fault[1] > 0 {
+			sick++
+		}
+		if len(q.slab) > 0 {
+			waited++
+		}
+		if q.count != all.count || q.held != all.held || !slices.Equal(got.rows, want.rows) {
+			t.Errorf("device %d: %d requests, %d of them shown, held until %d; want %d, %d, %d", i, q.count, len(got.rows), q.held, all.count, len(want.rows), all.held)
+		}
+	}
+	if hidden < 20 || sick < 2 || waited < 5 || waited == hidden {
+		t.Errorf("of %d devices %d are unseen, %d of them sick, and on %d somebody waits: not all cases", o.Devices, hidden, sick, waited)
+	}
+}
+
+// TestAgenda holds what is due against sorting: of loads' arrivals, of what comes in order
+// and of all else; and a line against a slice.
 func TestAgenda(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var h agenda
+	h := newAgenda(3)
 	var want []due
-	for range 500 {
+	var now int64
+	arrives := make([]bool, 3)
+	for range 5000 {
 		for range r.IntN(5) {
-			d := due{int64(r.IntN(50)), int64(r.IntN(1000))}
-			h.push(d)
+			d := due{now + int64(r.IntN(50)), uint64(r.IntN(1000))}
+			switch load := r.IntN(len(arrives)); r.IntN(6) {
+			case 0:
+				d.at = now + 50
+				h.again.put(d, math.MaxInt)
+			case 1:
+				if arrives[load] {
+					continue
+				}
+				h.arrive(load, d)
+				arrives[load] = true
+			case 2:
+				d.code |= doneCode
+				h.end(d)
+			default:
+				h.push(d)
+			}
 			want = append(want, d)
 		}
-		slices.SortFunc(want, func(a, b due) int {
-			if a.before(b) {
-				return -1
+		slices.SortFunc(want, func(a, b due) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.code, b.code)) })
+		for range r.IntN(5) {
+			got, load := h.next()
+			if len(want) == 0 {
+				if got != never {
+					t.Fatalf("next is %v, want none", got)
+				}
+				break
 			}
-			return 1
-		})
-		if len(want) > 0 && r.IntN(2) == 0 {
-			if got := h.pop(); got != want[0] {
-				t.Fatalf("popped %v, want %v", got, want[0])
+			if got != want[0] {
+				t.Fatalf("next is %v, want %v", got, want[0])
 			}
-			want = want[1:]
+			now, want = got.at, want[1:]
+			if load >= 0 {
+				arrives[load] = false
+				h.arrive(load, never)
+			}
 		}
 	}
 	var q line

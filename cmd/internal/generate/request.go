@@ -21,7 +21,7 @@ type Request struct {
 	At        [stages]int64
 	Offset    int64 // bytes; 0 for a flush
 	Size      int64
-	Comm      string
+	Comm      Program
 	PID       int32
 	Op        ingest.Op
 	Flags     ingest.Flags

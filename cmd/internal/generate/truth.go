@@ -49,7 +49,7 @@ func truthRow(v *Disk, host, device string) ([]string, error) {
 	}
 	for i := range v.loads {
 		l := &v.loads[i]
-		p.Workload = append(p.Workload, loadNotes{l.Comm, l.Rate, l.Depth, l.FromNS, l.ToNS})
+		p.Workload = append(p.Workload, loadNotes{l.Comm.String(), l.Rate, l.Depth, l.FromNS, l.ToNS})
 	}
 	label, from, to := "healthy", "", ""
 	if f := v.Fault; f != nil {

@@ -13,12 +13,21 @@ import (
 // milliseconds, ns, direction, bytes, offset, priority.
 var fioLogFormat = Format{
 	Name: "fio-log", Ext: "_lat.1.log", At: Completed, Device: func(v *Disk) string { return "fio:" + v.Name },
-	Open: rowsOf("", func(*Disk) func(b []byte, r *Request) []byte {
-		return func(b []byte, r *Request) []byte {
-			b = append(decimal(b, r.At[Completed]/1e6), ", "...)
-			b = append(decimal(b, r.LatencyNS()), ',', ' ', r.letter('0', '1'), ',', ' ')
-			b = append(decimal(b, r.Size), ", "...)
-			return append(decimal(b, r.Offset), ", 0x0000\n"...)
+	Open: rowsOf("", func(*Disk) func(c []byte, r *Request) int {
+		var times lead
+		var sizes memo
+		return func(c []byte, r *Request) int {
+			n := times.put(c, r.At[Completed]/1e6)
+			c[n], c[n+1] = ',', ' '
+			n += 2
+			n += digits(c[n:], r.LatencyNS())
+			c[n], c[n+1], c[n+2], c[n+3], c[n+4] = ',', ' ', r.letter('0', '1'), ',', ' '
+			n += 5
+			n += sizes.put(c[n:], r.Size)
+			c[n], c[n+1] = ',', ' '
+			n += 2
+			n += digits(c[n:], r.Offset)
+			return n + copy(c[n:], ", 0x0000\n")
 		}
 	}),
 }
@@ -170,7 +179,7 @@ func (l *mappedLog) Stage(_ Stage, r *Request) {
 	b = append(decimal(b, r.Offset/sector), ';')
 	b = append(decimal(b, r.Size), ';')
 	b = append(decimal(b, r.LatencyNS()/1e3), ';')
-	l.out.Written(append(append(b, r.Comm...), '\n'))
+	l.out.Written(append(append(b, r.Comm.String()...), '\n'))
 }
 
 func (l *mappedLog) End() {}
@@ -212,7 +221,7 @@ func (l *mappedJSONLog) Stage(_ Stage, r *Request) {
 	b = append(append(append(b, `,"verb":"`...), verbs[r.Op]...), `","at":`...)
 	b = decimal(append(decimal(b, r.Offset), `,"bytes":`...), r.Size)
 	b = decimal(append(b, `,"took_ns":`...), r.LatencyNS())
-	b = append(append(append(b, `},"who":"`...), r.Comm...), `","pid":`...)
+	b = append(append(append(b, `},"who":"`...), r.Comm.String()...), `","pid":`...)
 	l.out.Written(append(decimal(b, int64(r.PID)), "}\n"...))
 }
 

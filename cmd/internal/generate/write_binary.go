@@ -112,7 +112,7 @@ func (l *blktraceLog) Stage(at Stage, r *Request) {
 		l.known[pid] = true
 		l.record(cpu, t, 0, 0, blkNotify, pid, 16)
 		var name [16]byte
-		copy(name[:15], r.Comm)
+		copy(name[:15], r.Comm.String())
 		l.out[cpu].Written(append(l.out[cpu].Text, name[:]...))
 	}
 	l.record(cpu, t, place, size, blkStages[at]|blkKinds(r), pid, 0)

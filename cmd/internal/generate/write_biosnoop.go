@@ -52,7 +52,7 @@ func (l *biosnoopLog) Stage(_ Stage, r *Request) {
 	from := len(b)
 	b = seconds(b, r.At[Completed]-startNS, 6)
 	b = blanks(b, 12-(len(b)-from))
-	b = append(left(b, r.Comm, 14), ' ')
+	b = append(left(b, r.Comm.String(), 14), ' ')
 	b = append(leftNumber(b, int64(r.PID), 7), ' ')
 	b = append(left(b, l.name, 7), ' ')
 	b = append(left(b, r.rwbs(), 4), ' ')
@@ -84,7 +84,7 @@ func (l *biosnoopBCCLog) Stage(_ Stage, r *Request) {
 	from := len(b)
 	b = seconds(b, r.At[Completed]-startNS, 6)
 	b = blanks(b, 12-(len(b)-from))
-	b = append(left(b, r.Comm, 14), ' ')
+	b = append(left(b, r.Comm.String(), 14), ' ')
 	b = append(leftNumber(b, int64(r.PID), 7), ' ')
 	b = append(left(b, l.name, 9), ' ')
 	if r.Op == ingest.OpWrite {
@@ -117,7 +117,7 @@ type biosnoopBTLog struct {
 func (l *biosnoopBTLog) Stage(_ Stage, r *Request) {
 	b := append(leftNumber(l.out.Text, (r.At[Completed]-startNS)/1e6, 12), ' ')
 	b = append(b, l.disk...)
-	b = append(left(b, r.Comm, 16), ' ')
+	b = append(left(b, r.Comm.String(), 16), ' ')
 	b = append(leftNumber(b, int64(r.PID), 6), ' ')
 	l.out.Written(append(padded(b, r.ServedNS()/1e6, 7), '\n'))
 }

@@ -54,7 +54,7 @@ func (l *blkparseLog) Stage(at Stage, r *Request) {
 		if at == Completed {
 			b = append(b, "18446744073709551615 [0]\n"...)
 		} else {
-			b = append(append(append(b, '['), r.Comm...), "]\n"...)
+			b = append(append(append(b, '['), r.Comm.String()...), "]\n"...)
 		}
 		l.out.Written(b)
 		return
@@ -65,7 +65,7 @@ func (l *blkparseLog) Stage(at Stage, r *Request) {
 	if at == Completed {
 		b = append(b, " [0]\n"...)
 	} else {
-		b = append(append(append(b, " ["...), r.Comm...), "]\n"...)
+		b = append(append(append(b, " ["...), r.Comm.String()...), "]\n"...)
 	}
 	l.out.Written(b)
 }

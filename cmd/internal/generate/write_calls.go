@@ -126,7 +126,7 @@ func (l *fsslowerLog) Stage(_ Stage, r *Request) {
 		kind = 'S'
 	}
 	b := append(decimal(l.out.Text, (r.At[Completed]-startNS)/1e3), ',')
-	b = append(append(b, r.Comm...), ',')
+	b = append(append(b, r.Comm.String()...), ',')
 	b = append(decimal(b, int64(r.PID)), ',', kind, ',')
 	b = append(decimal(b, r.Size), ',')
 	b = append(decimal(b, r.Offset), ',')

@@ -26,7 +26,7 @@ func (l *eventCSVLog) Stage(at Stage, r *Request) {
 	b = append(b, l.names...)
 	b = decimal(b, int64(r.PID))
 	b = append(b, ',')
-	b = append(b, r.Comm...)
+	b = append(b, r.Comm.String()...)
 	b = append(b, ',', opLetters[r.Op], ',')
 	b = append(b, flagLetters[r.Flags&31]...)
 	b = append(b, ',')

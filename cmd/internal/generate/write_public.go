@@ -9,22 +9,28 @@ import (
 // The public sets of block traces. All but SYSTOR's tell arrivals only, and
 // none has flushes.
 
-// rowLog is a log of a line for each read and write.
+// rowBytes are enough for a row.
+const rowBytes = 256
+
+// rowLog is a log of a line for each read and write: each writes it to c, which has
+// rowBytes, and gives its length.
 type rowLog struct {
 	out  *Output
-	each func(b []byte, r *Request) []byte
+	each func(c []byte, r *Request) int
 }
 
 func (l *rowLog) Stage(_ Stage, r *Request) {
 	if r.Op != ingest.OpFlush {
-		l.out.Written(l.each(l.out.Text, r))
+		b := l.out.Text
+		at := len(b)
+		l.out.Written(b[:at+l.each(b[at:at+rowBytes], r)])
 	}
 }
 
 func (l *rowLog) End() {}
 
 // rowsOf opens a log of rows, behind a head.
-func rowsOf(head string, each func(v *Disk) func(b []byte, r *Request) []byte) func(v *Disk, out []*Output) Log {
+func rowsOf(head string, each func(v *Disk) func(c []byte, r *Request) int) func(v *Disk, out []*Output) Log {
 	return func(v *Disk, out []*Output) Log {
 		out[0].Written(append(out[0].Text, head...))
 		return &rowLog{out[0], each(v)}
@@ -47,14 +53,25 @@ func (r *Request) letter(read, other byte) byte {
 // alibabaFormat: device, opcode, offset, length, microseconds.
 var alibabaFormat = Format{
 	Name: "alibaba", Ext: ".csv", At: Queued, Device: numbered("disk"),
-	Open: rowsOf("", func(v *Disk) func(b []byte, r *Request) []byte {
-		id := numbered("")(v)
-		return func(b []byte, r *Request) []byte {
-			b = append(b, id...)
-			b = append(b, ',', r.letter('R', 'W'), ',')
-			b = append(decimal(b, r.Offset), ',')
-			b = append(decimal(b, r.Size), ',')
-			return append(decimal(b, r.At[Queued]/1e3), '\n')
+	Open: rowsOf("", func(v *Disk) func(c []byte, r *Request) int {
+		read, other := newWord(strconv.Itoa(v.Number)+",R,"), newWord(strconv.Itoa(v.Number)+",W,")
+		var sizes memo
+		var times lead
+		return func(c []byte, r *Request) int {
+			front := &read
+			if r.Op != ingest.OpRead {
+				front = &other
+			}
+			n := front.put(c)
+			n += digits(c[n:], r.Offset)
+			c[n] = ','
+			n++
+			n += sizes.put(c[n:], r.Size)
+			c[n] = ','
+			n++
+			n += times.put(c[n:], r.At[Queued]/1e3)
+			c[n] = '\n'
+			return n + 1
 		}
 	}),
 }
@@ -62,14 +79,20 @@ var alibabaFormat = Format{
 // tencentFormat: seconds, sector, sectors, 0 for a read, volume.
 var tencentFormat = Format{
 	Name: "tencent", Ext: ".csv", At: Queued, Device: func(v *Disk) string { return "vol" + strconv.Itoa(1000+v.Number) },
-	Open: rowsOf("", func(v *Disk) func(b []byte, r *Request) []byte {
-		id := strconv.Itoa(1000 + v.Number)
-		return func(b []byte, r *Request) []byte {
-			b = append(decimal(b, r.At[Queued]/1e9), ',')
-			b = append(decimal(b, r.Offset/sector), ',')
-			b = append(decimal(b, r.Size/sector), ',', r.letter('0', '1'), ',')
-			b = append(b, id...)
-			return append(b, '\n')
+	Open: rowsOf("", func(v *Disk) func(c []byte, r *Request) int {
+		end := newWord("," + strconv.Itoa(1000+v.Number) + "\n")
+		var sizes, times memo
+		return func(c []byte, r *Request) int {
+			n := times.put(c, r.At[Queued]/1e9)
+			c[n] = ','
+			n++
+			n += digits(c[n:], r.Offset/sector)
+			c[n] = ','
+			n++
+			n += sizes.put(c[n:], r.Size/sector)
+			c[n], c[n+1] = ',', r.letter('0', '1')
+			n += 2
+			return n + end.put(c[n:])
 		}
 	}),
 }
@@ -77,14 +100,24 @@ var tencentFormat = Format{
 // systorFormat: issue and response in seconds, type, LUN, offset, size.
 var systorFormat = Format{
 	Name: "systor", Ext: ".csv", At: Completed, Device: numbered("lun"),
-	Open: rowsOf("Timestamp,Response,IOType,LUN,Offset,Size\n", func(v *Disk) func(b []byte, r *Request) []byte {
-		id := numbered("")(v)
-		return func(b []byte, r *Request) []byte {
-			b = append(seconds(b, r.At[Issued], 9), ',')
-			b = append(seconds(b, r.ServedNS(), 9), ',', r.letter('R', 'W'), ',')
-			b = append(b, id...)
-			b = append(decimal(append(b, ','), r.Offset), ',')
-			return append(decimal(b, r.Size), '\n')
+	Open: rowsOf("Timestamp,Response,IOType,LUN,Offset,Size\n", func(v *Disk) func(c []byte, r *Request) int {
+		id := newWord("," + strconv.Itoa(v.Number) + ",")
+		var issued, served clock
+		var sizes memo
+		return func(c []byte, r *Request) int {
+			n := issued.put(c, r.At[Issued], 9)
+			c[n] = ','
+			n++
+			n += served.put(c[n:], r.ServedNS(), 9)
+			c[n], c[n+1] = ',', r.letter('R', 'W')
+			n += 2
+			n += id.put(c[n:])
+			n += digits(c[n:], r.Offset)
+			c[n] = ','
+			n++
+			n += sizes.put(c[n:], r.Size)
+			c[n] = '\n'
+			return n + 1
 		}
 	}),
 }
@@ -93,21 +126,34 @@ var systorFormat = Format{
 // numbers of the device, a hash of the content (here: of the place).
 var fiuFormat = Format{
 	Name: "fiu", Ext: ".blkparse", At: Queued, Clock: true, Device: theName,
-	Open: rowsOf("", func(v *Disk) func(b []byte, r *Request) []byte {
-		device := " " + strconv.Itoa(v.Major) + " " + strconv.Itoa(v.Minor) + " "
-		return func(b []byte, r *Request) []byte {
-			b = append(decimal(b, r.At[Queued]-startNS), ' ')
-			b = append(decimal(b, int64(r.PID)), ' ')
-			b = append(append(b, r.Comm...), ' ')
-			b = append(decimal(b, r.Offset/sector), ' ')
-			b = append(decimal(b, r.Size/sector), ' ', r.letter('R', 'W'))
-			b = append(b, device...)
+	Open: rowsOf("", func(v *Disk) func(c []byte, r *Request) int {
+		device := newWord(" " + strconv.Itoa(v.Major) + " " + strconv.Itoa(v.Minor) + " ")
+		var times lead
+		var sizes, pids memo
+		return func(c []byte, r *Request) int {
+			n := times.put(c, r.At[Queued]-startNS)
+			c[n] = ' '
+			n++
+			n += pids.put(c[n:], int64(r.PID))
+			c[n] = ' '
+			n++
+			n += copy(c[n:], r.Comm.String())
+			c[n] = ' '
+			n++
+			n += digits(c[n:], r.Offset/sector)
+			c[n] = ' '
+			n++
+			n += sizes.put(c[n:], r.Size/sector)
+			c[n], c[n+1] = ' ', r.letter('R', 'W')
+			n += 2
+			n += device.put(c[n:])
 			h := uint64(r.Offset)
 			for range 2 {
 				h = (h ^ h>>29) * 0xbf58476d1ce4e5b9
-				b = hexadecimal(b, h)
+				n = len(hexadecimal(c[:n], h))
 			}
-			return append(b, '\n')
+			c[n] = '\n'
+			return n + 1
 		}
 	}),
 }
@@ -116,11 +162,23 @@ var fiuFormat = Format{
 // file is the device.
 var cloudPhysicsFormat = Format{
 	Name: "cloudphysics-csv", Ext: ".csv", At: Queued, Clock: true, Device: theName,
-	Open: rowsOf("version,time,op,size,lbn\n", func(*Disk) func(b []byte, r *Request) []byte {
-		return func(b []byte, r *Request) []byte {
-			b = append(decimal(append(b, "1,"...), (r.At[Queued]-startNS)/1e9), ',', '2', r.letter('8', 'a'), ',')
-			b = append(decimal(b, r.Size), ',')
-			return append(decimal(b, r.Offset/sector), '\n')
+	Open: rowsOf("version,time,op,size,lbn\n", func(*Disk) func(c []byte, r *Request) int {
+		now := int64(-1)
+		var front word
+		var sizes memo
+		return func(c []byte, r *Request) int {
+			if t := (r.At[Queued] - startNS) / 1e9; t != now {
+				now, front = t, newWord("1,"+strconv.FormatInt(t, 10)+",2")
+			}
+			n := front.put(c)
+			c[n], c[n+1] = r.letter('8', 'a'), ','
+			n += 2
+			n += sizes.put(c[n:], r.Size)
+			c[n] = ','
+			n++
+			n += digits(c[n:], r.Offset/sector)
+			c[n] = '\n'
+			return n + 1
 		}
 	}),
 }
@@ -128,11 +186,19 @@ var cloudPhysicsFormat = Format{
 // cydoniaFormat: microseconds, sector, r or w, bytes; the file is the device.
 var cydoniaFormat = Format{
 	Name: "cloudphysics-cydonia", Ext: ".csv", At: Queued, Clock: true, Device: theName,
-	Open: rowsOf("", func(*Disk) func(b []byte, r *Request) []byte {
-		return func(b []byte, r *Request) []byte {
-			b = append(decimal(b, (r.At[Queued]-startNS)/1e3), ',')
-			b = append(decimal(b, r.Offset/sector), ',', r.letter('r', 'w'), ',')
-			return append(decimal(b, r.Size), '\n')
+	Open: rowsOf("", func(*Disk) func(c []byte, r *Request) int {
+		var times lead
+		var sizes memo
+		return func(c []byte, r *Request) int {
+			n := times.put(c, (r.At[Queued]-startNS)/1e3)
+			c[n] = ','
+			n++
+			n += digits(c[n:], r.Offset/sector)
+			c[n], c[n+1], c[n+2] = ',', r.letter('r', 'w'), ','
+			n += 3
+			n += sizes.put(c[n:], r.Size)
+			c[n] = '\n'
+			return n + 1
 		}
 	}),
 }
@@ -140,12 +206,19 @@ var cydoniaFormat = Format{
 // mqsimFormat: nanoseconds, device, sector, sectors, 1 for a read.
 var mqsimFormat = Format{
 	Name: "mqsim", Ext: ".trace", At: Queued, Clock: true, Device: numbered("disk"),
-	Open: rowsOf("", func(v *Disk) func(b []byte, r *Request) []byte {
-		id := " " + strconv.Itoa(v.Number) + " "
-		return func(b []byte, r *Request) []byte {
-			b = append(decimal(b, r.At[Queued]-startNS), id...)
-			b = append(decimal(b, r.Offset/sector), ' ')
-			return append(decimal(b, r.Size/sector), ' ', r.letter('1', '0'), '\n')
+	Open: rowsOf("", func(v *Disk) func(c []byte, r *Request) int {
+		id := newWord(" " + strconv.Itoa(v.Number) + " ")
+		var times lead
+		var sizes memo
+		return func(c []byte, r *Request) int {
+			n := times.put(c, r.At[Queued]-startNS)
+			n += id.put(c[n:])
+			n += digits(c[n:], r.Offset/sector)
+			c[n] = ' '
+			n++
+			n += sizes.put(c[n:], r.Size/sector)
+			c[n], c[n+1], c[n+2] = ' ', r.letter('1', '0'), '\n'
+			return n + 3
 		}
 	}),
 }
@@ -153,12 +226,21 @@ var mqsimFormat = Format{
 // spcFormat: storage unit, sector, bytes, r or w, seconds.
 var spcFormat = Format{
 	Name: "spc", Ext: ".spc", At: Queued, Clock: true, Device: numbered("asu"),
-	Open: rowsOf("", func(v *Disk) func(b []byte, r *Request) []byte {
-		id := strconv.Itoa(v.Number) + ","
-		return func(b []byte, r *Request) []byte {
-			b = append(decimal(append(b, id...), r.Offset/sector), ',')
-			b = append(decimal(b, r.Size), ',', r.letter('R', 'W'), ',')
-			return append(seconds(b, r.At[Queued]-startNS, 6), '\n')
+	Open: rowsOf("", func(v *Disk) func(c []byte, r *Request) int {
+		id := newWord(strconv.Itoa(v.Number) + ",")
+		var times clock
+		var sizes memo
+		return func(c []byte, r *Request) int {
+			n := id.put(c)
+			n += digits(c[n:], r.Offset/sector)
+			c[n] = ','
+			n++
+			n += sizes.put(c[n:], r.Size)
+			c[n], c[n+1], c[n+2] = ',', r.letter('R', 'W'), ','
+			n += 3
+			n += times.put(c[n:], r.At[Queued]-startNS, 6)
+			c[n] = '\n'
+			return n + 1
 		}
 	}),
 }

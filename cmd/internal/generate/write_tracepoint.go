@@ -82,7 +82,7 @@ type tracepointLog struct {
 var ksoftirqd = [4]string{"ksoftirqd/0", "ksoftirqd/1", "ksoftirqd/2", "ksoftirqd/3"}
 
 func (l *tracepointLog) Stage(at Stage, r *Request) {
-	cpu, pid, comm := r.CPU, r.PID, r.Comm
+	cpu, pid, comm := r.CPU, r.PID, r.Comm.String()
 	if at == Completed {
 		cpu = r.doneCPU()
 		pid, comm = 14+8*int32(cpu), ksoftirqd[cpu]
@@ -107,7 +107,7 @@ func (l *tracepointLog) Stage(at Stage, r *Request) {
 	if at == Completed {
 		b = append(b, " [0]\n"...)
 	} else {
-		b = append(append(append(b, " ["...), r.Comm...), "]\n"...)
+		b = append(append(append(b, " ["...), r.Comm.String()...), "]\n"...)
 	}
 	l.out.Written(b)
 }
