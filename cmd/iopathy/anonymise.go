@@ -9,6 +9,8 @@ import (
 
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/local"
+	"github.com/iopathy/iopathy/ingest/bucket"
+	"github.com/iopathy/iopathy/ingest/lake"
 )
 
 func (a *app) pseudonymCmd() *cobra.Command {
@@ -59,12 +61,27 @@ of the copy what they made of the lake; windows and labels of days whose rows ar
 			if err != nil {
 				return err
 			}
-			if !exists(args[0]) {
-				return usage("lake %s: no such directory", args[0])
+			from, err := bucket.LocalPath(args[0])
+			if err != nil {
+				return failure{exitUsage, err}
+			}
+			var opener lake.Opener
+			if bucket.IsURL(from) {
+				c, _, err := a.openCopy(from, false)
+				if err != nil {
+					return err
+				}
+				if c.Empty() {
+					return usage("lake %s: there is none", c.URL())
+				}
+				from, opener = c.Dir(), c.Open
+			}
+			if !exists(from) {
+				return usage("lake %s: no such directory", from)
 			}
 			fresh := firstMissing(to)
 			job := a.job(to)
-			done, err := job.Anonymised(cmd.Context(), args[0])
+			done, err := job.Anonymised(cmd.Context(), from, opener)
 			if err != nil {
 				removeFresh(fresh)
 				return err

@@ -32,7 +32,7 @@ func ended(t *testing.T, code int, args ...string) string {
 	if got := cmd.ProcessState.ExitCode(); got != code {
 		t.Errorf("iopathy %v: exit code %d, want %d\n%s", args, got, code, words.String())
 	}
-	if s := words.String(); strings.Contains(s, "hush") || strings.Contains(s, "iopathy-lake-") {
+	if s := words.String(); strings.Contains(s, "hush") || strings.Contains(s, "iopathy-lake-") || strings.Contains(s, "iopathy-folder-") {
 		t.Errorf("iopathy %v tells a secret, or where its working copy is: %s", args, s)
 	}
 	return words.String()
@@ -120,6 +120,87 @@ func sameParquets(t *testing.T, got, want string) {
 	})
 	if err != nil || n == 0 {
 		t.Errorf("%d files compared: %v", n, err)
+	}
+}
+
+// TestURLsS3 gives URLs wherever a verb takes a path: what comes of it is what comes of
+// the same on this machine.
+func TestURLsS3(t *testing.T) {
+	url, objects := store(t)
+	dir := t.TempDir()
+	at := func(name string) string { return strings.Replace(url, "/it?", "/it/"+name+"?", 1) }
+	stored := func(name string) string { return filepath.Join(objects, filepath.FromSlash(name)) }
+	here := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+	put := func(name, data string) {
+		t.Helper()
+		for _, path := range []string{stored(name), here(name)} {
+			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(data), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	log, err := os.ReadFile("demo/recording.blkparse.txt.zst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("log.zst", string(log))
+	put("inventory.csv", "host,device,model,rotational\ndemo,dev:7:4,small,0\n")
+	key := here("key")
+	put("key", "0123456789abcdef0123456789abcdef0123456789abcdef")
+	same := func(names ...string) {
+		t.Helper()
+		for _, name := range names {
+			sameFile(t, stored(name), here(name))
+		}
+	}
+	do := func(code int, args ...string) {
+		t.Helper()
+		ended(t, code, append(args, "--quiet")...)
+	}
+	// The main job, by two shards and in one go.
+	do(exitFine, "run", here("log.zst"), "--host", "demo", "--inventory", here("inventory.csv"), "--out", here("out"))
+	for _, i := range []string{"0", "1"} {
+		do(exitFine, "run", at("log.zst"), "--host", "demo", "--shard", i+"/2", "--out", at("part-"+i))
+	}
+	do(exitUsage, "merge", at("part-0"), at("part-2"), "--host", "demo", "--out", at("none"))
+	for _, i := range []string{"0", "1"} {
+		do(exitFine, "features", at("part-0"), at("part-1"), "--host", "demo", "--shard", i+"/2")
+	}
+	do(exitFine, "merge", at("part-0"), at("part-1"), "--host", "demo", "--inventory", at("inventory.csv"), "--out", at("out"))
+	same("out/report.html", "out/report.json", "out/labels.csv", "out/labels.parquet")
+	sameParquets(t, stored("out/lake"), here("out/lake"))
+	do(exitReached, "report", "--lake", at("out/lake"), "--fail-on", "0.1", "--out", at("again"))
+	do(exitReached, "report", "--lake", here("out/lake"), "--fail-on", "0.1", "--out", here("again"))
+	same("again/report.html")
+	do(exitUsage, "report", "--lake", at("out/lake"), "--out", url) // which holds other things
+	// What reads other lakes.
+	do(exitFine, "compare", at("out"), at("out/lake"), "--out", at("cmp"))
+	do(exitFine, "anonymise", at("out/lake"), "--anonymise", key, "--lake", at("hidden"))
+	do(exitFine, "anonymise", here("out/lake"), "--anonymise", key, "--lake", here("hidden"))
+	sameParquets(t, stored("hidden"), here("hidden"))
+	do(exitUsage, "anonymise", at("nothing"), "--anonymise", key, "--lake", at("hidden2"))
+	do(exitFine, "align", at("log.zst"), here("log.zst"))
+	do(exitFine, "generate", "--devices", "1", "--hours", "0.01", "--out", at("made"))
+	do(exitFine, "generate", "--devices", "1", "--hours", "0.01", "--out", here("made"))
+	same("made/labels.csv", "made/inventory.csv")
+	// What takes none says so.
+	for _, args := range [][]string{
+		{"nightly", at("log.zst"), "--lake", at("lake"), "--out", at("nights")},
+		{"features", "--lake", at("out/lake"), "--vectors", at("v.csv")},
+		{"report", "--lake", at("out/lake"), "--out", at("x"), "--figures", at("f")},
+		{"anonymise", at("out/lake"), "--anonymise", at("key"), "--lake", at("y")},
+		{"report", "--lake", at("out/lake"), "--out", at("x"), "--catalogue", at("none.yaml")},
+		{"report", "--lake", at("out/lake"), "--out", at("x*")},
+	} {
+		if s := ended(t, exitUsage, args...); !strings.Contains(s, "s3://") {
+			t.Errorf("%v: %s", args, s)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "iopathy-folder-*")); err != nil || len(left) > 0 {
+		t.Logf("folders are left, of this or of others: %v, %v", left, err)
 	}
 }
 

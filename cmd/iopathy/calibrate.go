@@ -50,7 +50,11 @@ windows of 3 devices.`,
 			if truth == "" {
 				return usage("say what is true: --truth FILE")
 			}
-			return a.calibrate(cmd.Context(), truth)
+			file, err := a.fileOf(truth)
+			if err != nil {
+				return err
+			}
+			return a.calibrate(cmd.Context(), file)
 		},
 	}
 	cmd.Flags().StringVar(&truth, "truth", "", "CSV of faults and healthy devices, or the directory of a corpus")

@@ -117,7 +117,13 @@ func (a *app) side(ctx context.Context, sel local.Selection) (compare.Side, erro
 	if err != nil {
 		return compare.Side{}, failure{exitUsage, err}
 	}
-	if at := local.LakeOf(dir); at != "" {
+	at := dir
+	if sel.Where == "" {
+		at = local.LakeOf(dir)
+	} else if at, err = a.otherLake(dir); err != nil {
+		return compare.Side{}, err
+	}
+	if at != "" {
 		side, err := a.job(at).Side(sel, times, inv)
 		if err != nil {
 			err = failure{exitUsage, err}

@@ -130,7 +130,12 @@ func (s *sides) score(said []score.Said) *score.Measures {
 }
 
 // truth reads both sides.
-func (a *app) truth(ctx context.Context, labels, truth string) (*sides, error) {
+func (a *app) truth(ctx context.Context, labels, truth string) (_ *sides, err error) {
+	for _, name := range []*string{&labels, &truth} {
+		if *name, err = a.fileOf(*name); err != nil {
+			return nil, err
+		}
+	}
 	corpus, err := corpusOf(truth)
 	if err != nil {
 		return nil, err

@@ -43,7 +43,11 @@ along a factor of numbers latency takes off, and which cells are empty. With
 					return err
 				}
 			}
-			spec, err := local.ReadTestMatrix(args[0])
+			file, err := a.fileOf(args[0])
+			if err != nil {
+				return err
+			}
+			spec, err := local.ReadTestMatrix(file)
 			if err != nil {
 				return failure{exitUsage, err}
 			}
@@ -84,7 +88,11 @@ along a factor of numbers latency takes off, and which cells are empty. With
 
 // figures reads one run; a log goes into a lake that lives as long as this.
 func (a *app) figures(ctx context.Context, run *local.TestMatrixRun) (matrix.Figures, error) {
-	if dir := local.LakeOf(run.Source); dir != "" {
+	dir, err := a.otherLake(run.Source)
+	if err != nil {
+		return matrix.Figures{}, err
+	}
+	if dir != "" {
 		job := a.job(dir)
 		windows, err := job.Windows()
 		if err != nil {

@@ -57,13 +57,20 @@ func (a *app) foldShard(ctx context.Context, dirs []string) error {
 	if err != nil {
 		return failure{exitUsage, err}
 	}
-	shares, err := local.LoadShares(dirs)
+	shares, folders, err := a.shareDirs(dirs)
 	if err != nil {
-		return failure{exitUsage, err}
+		return err
 	}
 	windows, ticks, err := a.job("").FoldShare(ctx, shares, shard)
 	if err != nil {
 		return err
+	}
+	for _, f := range folders {
+		if f != nil { // of one of them there is something new
+			if err := f.Send(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	if a.json() {
 		return a.print(map[string]any{"windows": windows, "ticks": ticks})
@@ -79,9 +86,9 @@ func (a *app) mergeCmd() *cobra.Command {
   iopathy run logs/ --shard 1/2 --out part-1
   iopathy merge part-0 part-1 --out report/`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			shares, err := local.LoadShares(args)
+			shares, _, err := a.shareDirs(args)
 			if err != nil {
-				return failure{exitUsage, err}
+				return err
 			}
 			_, err = a.wholeJob(cmd.Context(), func(job *local.Job) (*local.Ingested, error) {
 				if err := job.LoadFolds(shares); err != nil {

@@ -58,6 +58,9 @@ type app struct {
 	buckets        bucket.Opened    // of sources and lakes that are URLs
 	clock          func() time.Time // nil: the machine's
 	mirror         *mirror.Copy     // working copy of a lake in a bucket; nil: the lake is a directory, or not open
+	copies         []*mirror.Copy   // that one, and those of lakes beside it
+	folders        []*mirror.Folder // directories that stand for folders of buckets
+	out            *mirror.Folder   // that of --out; nil: it is a directory
 	place          bucket.Place     // of that lake
 	ctx            context.Context  // of the run
 }
@@ -72,7 +75,9 @@ func (a *app) now() time.Time {
 
 // run is the whole program: it returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return (&app{stdin: stdin, stdout: stdout, stderr: stderr}).run(ctx, args)
+	a := &app{stdin: stdin, stderr: stderr}
+	a.stdout = naming{stdout, a}
+	return a.run(ctx, args)
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
@@ -83,7 +88,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := a.closeLake(execute(ctx, root))
+	err := a.closeLake(a.send(execute(ctx, root)))
 	if err == nil {
 		return exitFine
 	}
@@ -205,13 +210,13 @@ func (a *app) load(cmd *cobra.Command) error {
 		return failure{exitUsage, err}
 	}
 	a.config, a.values = c, values
-	return nil
+	return a.fromBuckets(cmd)
 }
 
 // say writes words for people.
 func (a *app) say(format string, args ...any) {
 	if !a.quiet {
-		fmt.Fprintf(a.stderr, format+"\n", args...)
+		fmt.Fprintln(a.stderr, a.standIns().Replace(fmt.Sprintf(format, args...)))
 	}
 }
 

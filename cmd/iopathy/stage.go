@@ -28,8 +28,10 @@ func (a *app) job(lake string) *local.Job {
 		RunID:    a.runID(),
 		Progress: a.progress(), FiguresDir: a.figuresDir, Buckets: &a.buckets,
 	}
-	if a.mirror != nil && lake == a.mirror.Dir() {
-		job.Away = a.mirror
+	for _, c := range a.copies {
+		if lake == c.Dir() {
+			job.Away = c
+		}
 	}
 	return job
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gocloud.dev/blob"
@@ -50,7 +52,12 @@ type Bucket struct {
 	name  string // its URL, for messages
 	o     Options
 	cache cache
+
+	received atomic.Int64
 }
+
+// Received is how many bytes of objects came so far.
+func (b *Bucket) Received() int64 { return b.received.Load() }
 
 // Over makes a Bucket of one that is open; name is its URL for messages. The
 // Bucket closes it.
@@ -160,8 +167,13 @@ type Object struct {
 
 // List gives the objects whose keys begin with prefix, in order of their keys.
 func (b *Bucket) List(ctx context.Context, prefix string) ([]Object, error) {
+	return b.ListSome(ctx, prefix, math.MaxInt)
+}
+
+// ListSome is List of the first objects: as many as that, or some more.
+func (b *Bucket) ListSome(ctx context.Context, prefix string, n int) ([]Object, error) {
 	var all []Object
-	for token := blob.FirstPageToken; len(token) > 0; {
+	for token := blob.FirstPageToken; len(token) > 0 && len(all) < n; {
 		err := b.again(ctx, "list", prefix, b.o.Deadline, func(ctx context.Context) error {
 			page, next, err := b.blob.ListPage(ctx, token, 1000, &blob.ListOptions{Prefix: prefix})
 			if err != nil {

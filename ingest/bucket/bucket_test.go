@@ -257,6 +257,13 @@ func TestFaults(t *testing.T) {
 			if fault != nil && n < 3 {
 				t.Errorf("%d requests: the fault did not come", n)
 			}
+			some, err := b.Range(context.Background(), "k", 1000, 200<<10)
+			if err != nil || !bytes.Equal(some, data[1000:][:200<<10]) {
+				t.Errorf("Range: %d bytes, or others: %v", len(some), err)
+			}
+			if _, err := b.Range(context.Background(), "k", 299<<10, 2<<10); !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("Range behind the end: %v", err)
+			}
 			at, err := b.At(context.Background(), "k")
 			if err != nil {
 				t.Fatal(err)

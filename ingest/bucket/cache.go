@@ -3,8 +3,11 @@ package bucket
 import (
 	"container/list"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"gocloud.dev/blob"
 )
@@ -116,12 +119,29 @@ func (b *Bucket) block(ctx context.Context, key string, number int64) (*block, e
 	}
 }
 
-// fetch reads a block. A read that breaks off goes on where it stopped.
+// fetch reads a block.
 func (b *Bucket) fetch(ctx context.Context, key string, number int64) (data []byte, of version, err error) {
-	first := number * int64(b.o.BlockBytes)
+	return b.span(ctx, key, number*int64(b.o.BlockBytes), b.o.BlockBytes)
+}
+
+// Range reads so many bytes of an object, from one on; the error of one that ends
+// before them is io.ErrUnexpectedEOF. Nothing of it is kept.
+func (b *Bucket) Range(ctx context.Context, key string, from int64, n int) ([]byte, error) {
+	data, _, err := b.span(ctx, key, from, n)
+	var f failure
+	if err == nil && len(data) < n || errors.As(err, &f) && noRange(f.err) {
+		err = failed("read", b.url(key), fmt.Errorf("%d of %d bytes from byte %d on: %w", len(data), n, from, io.ErrUnexpectedEOF))
+	}
+	return data, err
+}
+
+// span reads bytes of an object, at most as far as it goes. A read that breaks off
+// goes on where it stopped.
+func (b *Bucket) span(ctx context.Context, key string, first int64, most int) (data []byte, of version, err error) {
 	have := 0
-	err = b.again(ctx, "read", key, b.o.Deadline, func(ctx context.Context) error {
-		r, err := b.rangeOf(ctx, key, first+int64(have), int64(b.o.BlockBytes-have))
+	deadline := b.o.Deadline + time.Duration(most/slowest)*time.Second
+	err = b.again(ctx, "read", key, deadline, func(ctx context.Context) error {
+		r, err := b.rangeOf(ctx, key, first+int64(have), int64(most-have))
 		if err != nil {
 			return err
 		}
@@ -131,12 +151,13 @@ func (b *Bucket) fetch(ctx context.Context, key string, number int64) (data []by
 			return ErrChanged
 		}
 		of = now
-		want := int(min(int64(b.o.BlockBytes), max(0, of.size-first)))
+		want := int(min(int64(most), max(0, of.size-first)))
 		if data == nil {
 			data = make([]byte, want)
 		}
 		n, err := io.ReadFull(r, data[have:])
 		have += n
+		b.received.Add(int64(n))
 		if err == io.EOF && have < want {
 			err = io.ErrUnexpectedEOF
 		}

@@ -65,6 +65,7 @@ func (s *stream) Read(p []byte) (int, error) {
 		n, err := s.next(p)
 		if n > 0 {
 			s.at += int64(n)
+			s.b.received.Add(int64(n))
 			s.fails = 0
 		}
 		if err != nil {

@@ -16,9 +16,10 @@ import (
 // device. It keeps the row groups that small devices share decoded for a
 // while, so that devices in their order are read at the cost of one pass. It is safe for concurrent use.
 type Index struct {
-	parts []indexed
+	opener Opener
+	parts  []indexed
 
-	from, to int64 // of the row groups that count
+	fromNS, toNS int64 // of the row groups that count
 
 	mu     sync.Mutex
 	shared []*sharedGroup // the latest last
@@ -65,14 +66,19 @@ type span struct {
 	bounds           Group // of a whole group
 }
 
-// NewIndex reads the footers of parts, given as files, and of the row groups
+// NewIndex is Opener.Index of the file system.
+func NewIndex(parts []string, bounds ...string) (*Index, error) {
+	return Opener(nil).Index(parts, bounds...)
+}
+
+// Index reads the footers of parts, given as files, and of the row groups
 // that devices share the columns device and time_ns. Stream.Pick is given the
 // bounds of the columns that are named.
-func NewIndex(parts []string, bounds ...string) (*Index, error) {
-	x := &Index{parts: make([]indexed, len(parts)), spare: new(Memory), from: math.MinInt64, to: math.MaxInt64}
+func (o Opener) Index(parts []string, bounds ...string) (*Index, error) {
+	x := &Index{opener: o, parts: make([]indexed, len(parts)), spare: new(Memory), fromNS: math.MinInt64, toNS: math.MaxInt64}
 	kept := 0
 	for i, path := range parts {
-		r, err := Open(path, []string{"device", "time_ns"})
+		r, err := o.Open(path, []string{"device", "time_ns"})
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +173,7 @@ func indexGroup(r *Reader, g int) (map[string]span, error) {
 
 // Between leaves out the row groups without a row in [from, to], of all
 // Streams that come after; their ends are within it, though not each row is.
-func (x *Index) Between(from, to int64) { x.from, x.to = from, to }
+func (x *Index) Between(from, to int64) { x.fromNS, x.toNS = from, to }
 
 // Devices gives the names of all devices in order; "" is among them where rows
 // have no device.
@@ -176,7 +182,7 @@ func (x *Index) Devices() []string {
 	for _, p := range x.parts {
 		for _, g := range p.groups {
 			for name, sp := range g {
-				if sp.maxTime >= x.from && sp.minTime <= x.to || x.from == math.MinInt64 {
+				if sp.maxTime >= x.fromNS && sp.minTime <= x.toNS || x.fromNS == math.MinInt64 {
 					all[name] = true
 				}
 			}
@@ -189,7 +195,7 @@ func (x *Index) Devices() []string {
 func (x *Index) Rows(device string) (n int64) {
 	for _, p := range x.parts {
 		for _, g := range p.groups {
-			if sp, ok := g[device]; ok && sp.maxTime >= x.from && sp.minTime <= x.to {
+			if sp, ok := g[device]; ok && sp.maxTime >= x.fromNS && sp.minTime <= x.toNS {
 				n += int64(sp.to - sp.from)
 			}
 		}
@@ -206,9 +212,9 @@ func (x *Index) Streams(device string, want []string) []*Stream {
 		p := &x.parts[i]
 		s := &Stream{Path: p.path, MinTime: math.MaxInt64, MaxTime: math.MinInt64, index: x, part: i, device: device, want: want}
 		for g, spans := range p.groups {
-			if sp, ok := spans[device]; ok && sp.maxTime >= x.from && sp.minTime <= x.to {
+			if sp, ok := spans[device]; ok && sp.maxTime >= x.fromNS && sp.minTime <= x.toNS {
 				s.groups = append(s.groups, g)
-				s.MinTime, s.MaxTime = min(s.MinTime, max(sp.minTime, x.from)), max(s.MaxTime, min(sp.maxTime, x.to))
+				s.MinTime, s.MaxTime = min(s.MinTime, max(sp.minTime, x.fromNS)), max(s.MaxTime, min(sp.maxTime, x.toNS))
 			}
 		}
 		if len(s.groups) > 0 {
@@ -308,7 +314,7 @@ func (s *Stream) Pick(keep func(Group) bool) {
 
 func (s *Stream) open() (err error) {
 	if s.r == nil {
-		if s.r, err = open(s.Path, s.want, s.index.parts[s.part].footer); err == nil {
+		if s.r, err = s.index.opener.open(s.Path, s.want, s.index.parts[s.part].footer); err == nil {
 			s.r.borrow(&s.index.spare.pool)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -69,35 +68,8 @@ type Group struct {
 	Nulls    map[string]int64
 }
 
-// Open opens a file for the columns of want, in that order; nil wants all.
-// Columns that the file lacks are left out.
-func Open(path string, want []string) (*Reader, error) { return open(path, want, nil) }
-
-// open is Open of a file whose footer may be known.
-func open(path string, want []string, known *footer) (*Reader, error) {
-	in := FileOf(filepath.ToSlash(path))
-	f, err := os.Open(in)
-	if err != nil {
-		return nil, fmt.Errorf("lake: %w", err)
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a regular file")
-	}
-	var r *Reader
-	if err == nil {
-		if known != nil && (known.size != info.Size() || !known.changed.Equal(info.ModTime())) {
-			known = nil
-		}
-		r, err = newReader(path, f, info.Size(), want, known)
-	}
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("lake: open %s: %w", path, err)
-	}
-	r.changed = info.ModTime()
-	return r, nil
-}
+// Open is Opener.Open of the file system.
+func Open(path string, want []string) (*Reader, error) { return Opener(nil).Open(path, want) }
 
 func newReader(path string, src source, size int64, want []string, known *footer) (*Reader, error) {
 	r := &Reader{path: path, src: src, size: size}

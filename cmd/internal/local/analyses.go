@@ -182,11 +182,8 @@ func (j *Job) hostPauses(host string, profiles map[string]*features.Profile) ([]
 		if name, ok := dated(part, first, last); !ok || name.Host != host {
 			continue
 		}
-		path, err := j.at(part.Path)
-		if err != nil {
-			return nil, err
-		}
-		if err := eachTick(path, first, last, func(device string, t *features.Tick) {
+		path := j.at(part.Path)
+		if err := eachTick(j.opener(), path, first, last, func(device string, t *features.Tick) {
 			for i := range maybe {
 				worked[i] = worked[i] || maybe[i].RefutedBy(device, t, profiles[device].TickNS())
 			}
@@ -205,8 +202,8 @@ func (j *Job) hostPauses(host string, profiles map[string]*features.Profile) ([]
 
 // eachTick gives the ticks of a part whose row groups touch a span, of devices
 // that have a profile.
-func eachTick(path string, fromNS, toNS int64, give func(device string, t *features.Tick), profiles map[string]*features.Profile) error {
-	r, err := lake.Open(path, nil)
+func eachTick(o lake.Opener, path string, fromNS, toNS int64, give func(device string, t *features.Tick), profiles map[string]*features.Profile) error {
+	r, err := o.Open(path, nil)
 	if err != nil {
 		return err
 	}

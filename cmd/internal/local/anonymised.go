@@ -26,8 +26,8 @@ type Copied struct {
 // Anonymised copies the rows of a lake that holds names, all that logs gave, into the
 // job's lake, which holds nothing yet, under the pseudonyms of its settings: it is what an
 // ingest of the same logs with that key makes. What was made of the rows is not
-// copied: Features and what follows make it anew.
-func (j *Job) Anonymised(ctx context.Context, from string) (c Copied, err error) {
+// copied: Features and what follows make it anew. o opens the parts of the lake that is copied.
+func (j *Job) Anonymised(ctx context.Context, from string, o lake.Opener) (c Copied, err error) {
 	if _, err := os.Stat(filepath.Join(from, pseudonymsFile)); err == nil {
 		return c, fmt.Errorf("config: anonymise: the names in %s are pseudonyms already", from)
 	} else if !errors.Is(err, os.ErrNotExist) {
@@ -107,7 +107,7 @@ func (j *Job) Anonymised(ctx context.Context, from string) (c Copied, err error)
 			return c, fmt.Errorf("lake %s: no run tells of the input of %s", from, part.Path)
 		}
 		hosts[name.Host] = true
-		copied, err := copyNamed(filepath.Join(from, filepath.FromSlash(part.Path)), j.Lake, name, p, namesFacts(inputs[i].Format), asked)
+		copied, err := copyNamed(o, filepath.Join(from, filepath.FromSlash(part.Path)), j.Lake, name, p, namesFacts(inputs[i].Format), asked)
 		if err != nil {
 			return c, err
 		}
@@ -192,8 +192,8 @@ var fieldOf = map[string]string{"host": HostField, "device": DeviceField, "comm"
 
 // copyNamed copies a part into the lake at dir under pseudonyms, its rows in their
 // order. It holds all of them: a part is of one chunk.
-func copyNamed(path, dir string, name lake.PartName, p *Pseudonyms, general bool, asked map[string]bool) (lake.Part, error) {
-	cols, n, err := wholePart(path)
+func copyNamed(o lake.Opener, path, dir string, name lake.PartName, p *Pseudonyms, general bool, asked map[string]bool) (lake.Part, error) {
+	cols, n, err := wholePart(o, path)
 	if err != nil {
 		return lake.Part{}, err
 	}
@@ -277,8 +277,8 @@ func copyNamed(path, dir string, name lake.PartName, p *Pseudonyms, general bool
 }
 
 // wholePart reads all rows of a part.
-func wholePart(path string) (cols []lake.Column, n int, err error) {
-	r, err := lake.Open(path, nil)
+func wholePart(o lake.Opener, path string) (cols []lake.Column, n int, err error) {
+	r, err := o.Open(path, nil)
 	if err != nil {
 		return nil, 0, err
 	}

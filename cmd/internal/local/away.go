@@ -8,18 +8,26 @@ import (
 
 // Away holds the files of a lake that lies elsewhere, such as in a bucket, where
 // Job.Lake is a working copy of it. What a stage is about to read it is asked for
-// first, by path below the lake.
+// first, by path below the lake, or opens it by Open.
 type Away interface {
-	Fetch(paths ...string) error     // makes their bytes be there, as the manifests tell of them
-	FetchAsIs(paths ...string) error // whatever they are
-	Waits(p lake.Part) bool          // its bytes are not there, but kept elsewhere, as many as there should be
-	Drop(path string) error          // lets go of bytes that are kept elsewhere, too
-	URL() string                     // where the lake lies
+	Fetch(paths ...string) error          // makes their bytes be there, as the manifests tell of them
+	FetchAsIs(paths ...string) error      // whatever they are
+	Open(path string) (lake.Bytes, error) // what is read of a file by its path there comes when it is read
+	Waits(p lake.Part) bool               // its bytes are not there, but kept elsewhere, as many as there should be
+	Drop(path string) error               // lets go of bytes that are kept elsewhere, too
+	URL() string                          // where the lake lies
 }
 
-// at gives the file of a part, or of another file of the lake, with its bytes.
-func (j *Job) at(path string) (string, error) {
-	return filepath.Join(j.Lake, filepath.FromSlash(path)), j.Fetch(path)
+// at is the path of a part, which opener opens.
+func (j *Job) at(path string) string { return filepath.Join(j.Lake, filepath.FromSlash(path)) }
+
+// opener opens parts of which some rows are wanted. Those that are read as a whole
+// come quicker by Fetch.
+func (j *Job) opener() lake.Opener {
+	if j.Away == nil {
+		return nil
+	}
+	return j.Away.Open
 }
 
 // Fetch makes the bytes of files of the lake be there, before they are opened by

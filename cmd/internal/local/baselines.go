@@ -168,11 +168,8 @@ func baselineParts(manifests []lake.Manifest, fromNS, toNS int64, hosts map[stri
 func (j *Job) nightsOf(parts []lake.Part, use func(k features.Key, model string, level bool) bool) ([]reduce.Night, error) {
 	var all []reduce.Night
 	for _, p := range parts {
-		path, err := j.at(p.Path)
-		if err != nil {
-			return nil, err
-		}
-		r, err := lake.Open(path, nil)
+		path := j.at(p.Path)
+		r, err := j.opener().Open(path, nil)
 		if err != nil {
 			return nil, err
 		}

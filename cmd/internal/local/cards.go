@@ -367,10 +367,7 @@ func (j *Job) foldCard(manifests []lake.Manifest, f *cardFold, from, to int64, w
 	var paths []string
 	for _, p := range lake.Parts(manifests, lake.Events) {
 		if name, ok := dated(p, from, to+ingest.MaxLatencyNS); ok && name.Host == f.key.Host {
-			path, err := j.at(p.Path)
-			if err != nil {
-				return false, err
-			}
+			path := j.at(p.Path)
 			paths = append(paths, path)
 		}
 	}
@@ -385,7 +382,7 @@ func (j *Job) foldCard(manifests []lake.Manifest, f *cardFold, from, to int64, w
 		return false, nil
 	}
 	slices.Sort(paths)
-	index, err := f.index(paths)
+	index, err := f.index(j.opener(), paths)
 	if err != nil {
 		return false, err
 	}
@@ -427,12 +424,12 @@ func (j *Job) foldCard(manifests []lake.Manifest, f *cardFold, from, to int64, w
 }
 
 // index lists the row groups of some parts, once for the devices of a host.
-func (f *cardFold) index(paths []string) (*lake.Index, error) {
+func (f *cardFold) index(o lake.Opener, paths []string) (*lake.Index, error) {
 	key := strings.Join(paths, "\n")
 	if index := f.indexes[key]; index != nil {
 		return index, nil
 	}
-	index, err := lake.NewIndex(paths, "time_ns", "latency_ns", "latency_kind")
+	index, err := o.Index(paths, "time_ns", "latency_ns", "latency_kind")
 	if err == nil && len(f.indexes) < cardIndexes {
 		f.indexes[key] = index
 	}

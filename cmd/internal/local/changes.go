@@ -175,14 +175,14 @@ func (j *Job) nightIn(parts []lake.Part) (map[features.Key]*deviceNight, error) 
 	if err != nil {
 		return nil, err
 	}
-	return nightOf(files)
+	return nightOf(j.opener(), files)
 }
 
 // nightOf reads the labels of some parts.
-func nightOf(files []string) (map[features.Key]*deviceNight, error) {
+func nightOf(o lake.Opener, files []string) (map[features.Key]*deviceNight, error) {
 	all := map[features.Key]*deviceNight{}
 	for _, file := range files {
-		err := eachLabel(file, math.MinInt64, math.MaxInt64, func(l *labelRow) {
+		err := eachLabel(o, file, math.MinInt64, math.MaxInt64, func(l *labelRow) {
 			if all[l.key] == nil {
 				all[l.key] = &deviceNight{}
 			}

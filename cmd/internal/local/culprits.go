@@ -8,7 +8,6 @@ import (
 	"github.com/iopathy/iopathy/cluster/analysis"
 	"github.com/iopathy/iopathy/features"
 	"github.com/iopathy/iopathy/ingest"
-	"github.com/iopathy/iopathy/ingest/lake"
 	"github.com/iopathy/iopathy/reports"
 )
 
@@ -100,7 +99,7 @@ func (j *Job) cgroupShares(d *Diagnosed, k features.Key, episodes []cluster.Epis
 	if err != nil || len(parts[k.Host]) == 0 || len(episodes) == 0 {
 		return all, err
 	}
-	index, err := lake.NewIndex(parts[k.Host])
+	index, err := j.opener().Index(parts[k.Host])
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (j *Job) listen(windows *Windows, rules *cluster.Rules, lone bool) (map[str
 	if err != nil || len(hosts) == 0 {
 		return nil, err
 	}
-	return hosts, placeEvidence(windows, hosts, rules.Asked(), lone)
+	return hosts, placeEvidence(j.opener(), windows, hosts, rules.Asked(), lone)
 }
 
 // evidenceByHost are the parts of evidence of the inputs in hand, by host.
@@ -63,7 +63,7 @@ func (j *Job) evidenceByHost() (map[string][]string, error) {
 }
 
 // placeEvidence gives the windows the answers of the parts, host by host.
-func placeEvidence(windows *Windows, hosts map[string][]string, asked []features.Query, lone bool) error {
+func placeEvidence(o lake.Opener, windows *Windows, hosts map[string][]string, asked []features.Query, lone bool) error {
 	for from, to := 0, 0; from < windows.Len(); from = to {
 		host := windows.At(from).Host
 		parts := slices.Clone(hosts[host])
@@ -82,7 +82,7 @@ func placeEvidence(windows *Windows, hosts map[string][]string, asked []features
 			continue
 		}
 		slices.Sort(parts)
-		answers, err := at.hear(parts, asked)
+		answers, err := at.hear(o, parts, asked)
 		if err == nil {
 			err = windows.hear(from, answers)
 		}
@@ -134,8 +134,8 @@ func only(windows *Windows) bool {
 }
 
 // hear gives what the rows of some parts tell of each window.
-func (h *hostWindows) hear(parts []string, asked []features.Query) ([][]features.Reading, error) {
-	index, err := lake.NewIndex(parts)
+func (h *hostWindows) hear(o lake.Opener, parts []string, asked []features.Query) ([][]features.Reading, error) {
+	index, err := o.Index(parts)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (s *shelf) heard(asked []features.Query) map[string]string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := placeEvidence(windows, hosts, asked, only(windows)); err != nil {
+	if err := placeEvidence(nil, windows, hosts, asked, only(windows)); err != nil {
 		s.t.Fatal(err)
 	}
 	all := map[string]string{}

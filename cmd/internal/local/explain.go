@@ -185,11 +185,8 @@ func (j *Job) courseOf(manifests []lake.Manifest, device string) (Place, error) 
 	c := Place{first: math.MaxInt64, last: math.MinInt64}
 	others := map[string]bool{}
 	for _, p := range windowParts(manifests, math.MinInt64+2*dayNS, math.MaxInt64) {
-		path, err := j.at(p.Path)
-		if err != nil {
-			return c, err
-		}
-		t, err := openTable(path, []string{"host", "device", "window_start_ns", "window_end_ns"})
+		path := j.at(p.Path)
+		t, err := openTable(j.opener(), path, []string{"host", "device", "window_start_ns", "window_end_ns"})
 		if err != nil {
 			return c, err
 		}

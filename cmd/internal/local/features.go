@@ -229,11 +229,10 @@ func (j *Job) hosts(manifests []lake.Manifest, s *stock, feeds []*feed) ([]*host
 	var parts []string
 	for _, p := range lake.Parts(manifests, lake.Events) {
 		if inPlay[inputOf(p.Path)] {
-			path, err := j.at(p.Path)
-			if err != nil {
+			if err := j.Fetch(p.Path); err != nil {
 				return nil, err
 			}
-			parts = append(parts, path)
+			parts = append(parts, j.at(p.Path))
 		}
 	}
 	return all, j.weigh(facts, parts)

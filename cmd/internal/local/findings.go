@@ -58,7 +58,7 @@ func (j *Job) findings(windows *Windows, hosts map[string][]string, rules *clust
 	}
 	var alone []features.Window
 	for _, host := range slices.Sorted(maps.Keys(parts)) {
-		index, err := lake.NewIndex(parts[host])
+		index, err := j.opener().Index(parts[host])
 		if err != nil {
 			return nil, err
 		}

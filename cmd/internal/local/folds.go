@@ -269,7 +269,12 @@ func (r *unitReader) close() error {
 // LoadFolds lets Features take what FoldShare has left beside the shares.
 func (j *Job) LoadFolds(s *Shares) error {
 	var dirs []string
-	for _, d := range s.Dirs {
+	for i, d := range s.Dirs {
+		if from := s.elsewhere[i]; from != nil {
+			if err := from.BringBelow(foldsDir); err != nil {
+				return err
+			}
+		}
 		dirs = append(dirs, filepath.Join(d, foldsDir))
 	}
 	return j.LoadFoldDirs(dirs, s.all[0].Sources)

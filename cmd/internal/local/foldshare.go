@@ -24,20 +24,32 @@ func (j *Job) FoldShare(ctx context.Context, s *Shares, shard Shard) (windows, t
 	}
 	first := s.all[0]
 	var pieces []*PieceRead
-	from := map[string]string{} // parts
+	type lying struct {
+		share int
+		lake.Part
+	}
+	from := map[string]lying{} // by path
 	lakes := s.lakes()
 	for i, sh := range s.all {
 		pieces = append(pieces, sh.Pieces...)
 		for _, p := range sh.Pieces {
 			for _, part := range p.Parts {
-				from[part.Path] = lakes[i]
+				from[part.Path] = lying{i, part}
 			}
 		}
 	}
 	if _, err := one.gatherPieces(ctx, pieces, first.Inputs, nil, nil, func(*PieceRead) string { return "" }); err != nil {
 		return 0, 0, err
 	}
-	return one.leaveFolds(ctx, shard, first.Sources, func(path string) error { return lake.Adopt(from[path], one.Lake, path) })
+	return one.leaveFolds(ctx, shard, first.Sources, func(path string) error {
+		at := from[path]
+		if away := s.elsewhere[at.share]; away != nil {
+			if err := away.BringParts(shareLake, []lake.Part{at.Part}); err != nil {
+				return err
+			}
+		}
+		return lake.Adopt(lakes[at.share], one.Lake, path)
+	})
 }
 
 // FoldLake makes the windows and ticks of the share of a shard of all that the lake

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +19,42 @@ import (
 type Shares struct {
 	Dirs []string // as they were given
 	all  []*Share // of Dirs
+
+	elsewhere map[int]Elsewhere // by place in Dirs: what does not all lie there
+}
+
+// Elsewhere brings files of a share that lies elsewhere, such as in a bucket, into the
+// directory that stands for it.
+type Elsewhere interface {
+	Bring(paths ...string) error                       // by path below the share
+	BringBelow(folder string) error                    // all that is below a folder of it
+	BringParts(folder string, parts []lake.Part) error // of the lake there, as the parts tell of them
+}
+
+// Bring says that the share in the directory number i lies elsewhere.
+func (s *Shares) Bring(i int, from Elsewhere) {
+	if s.elsewhere == nil {
+		s.elsewhere = map[int]Elsewhere{}
+	}
+	s.elsewhere[i] = from
+}
+
+// bringRows brings all parts, and the checkpoints of whole inputs.
+func (s *Shares) bringRows() error {
+	for i, from := range s.elsewhere {
+		var parts []lake.Part
+		var kept []string
+		for _, p := range s.all[i].Pieces {
+			parts = append(parts, p.Parts...)
+			if p.Kept != nil {
+				kept = append(kept, path.Join(shareLake, p.Kept.Path))
+			}
+		}
+		if err := errors.Join(from.BringParts(shareLake, parts), from.Bring(kept...)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // LoadShares reads the shares that lie in dirs, which may come in any order, and
@@ -79,6 +116,9 @@ func (j *Job) Gather(ctx context.Context, s *Shares) (*Ingested, error) {
 	}
 	if p.Mark() != first.Mark {
 		return nil, errors.New("config: anonymise: the shares were read with another key, or without one: give merge what the shards were given")
+	}
+	if err := s.bringRows(); err != nil {
+		return nil, err
 	}
 	return j.gatherPieces(ctx, pieces, first.Inputs, first.Skips, first.Warnings, func(p *PieceRead) string { return from[p] })
 }

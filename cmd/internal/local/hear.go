@@ -19,10 +19,7 @@ func (j *Job) partsByHost(manifests []lake.Manifest, table string, use func(stri
 			return nil, err
 		}
 		if use(name.Input) {
-			path, err := j.at(p.Path)
-			if err != nil {
-				return nil, err
-			}
+			path := j.at(p.Path)
 			hosts[name.Host] = append(hosts[name.Host], path)
 		}
 	}
@@ -39,7 +36,7 @@ func (j *Job) evidence(manifests []lake.Manifest, inPlay map[string]bool, inputs
 	}
 	for _, name := range slices.Sorted(maps.Keys(hosts)) {
 		for _, path := range hosts[name] {
-			r, err := lake.Open(path, nil)
+			r, err := j.opener().Open(path, nil)
 			if err != nil {
 				return err
 			}

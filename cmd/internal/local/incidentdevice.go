@@ -120,7 +120,7 @@ func (j *Job) foldIncident(manifests []lake.Manifest, k features.Key, kind inges
 	if err != nil || len(paths) == 0 {
 		return err
 	}
-	index, err := lake.NewIndex(paths, "time_ns", "latency_ns", "latency_kind")
+	index, err := j.opener().Index(paths, "time_ns", "latency_ns", "latency_kind")
 	if err != nil {
 		return err
 	}
@@ -226,11 +226,8 @@ func (j *Job) partsTouching(manifests []lake.Manifest, k features.Key, from, to 
 		if name, ok := dated(p, from, last); !ok || name.Host != k.Host {
 			continue
 		}
-		path, err := j.at(p.Path)
-		if err != nil {
-			return nil, err
-		}
-		r, err := lake.Open(path, []string{"time_ns"})
+		path := j.at(p.Path)
+		r, err := j.opener().Open(path, []string{"time_ns"})
 		if err != nil {
 			return nil, err
 		}
@@ -267,15 +264,12 @@ func (j *Job) standing(manifests []lake.Manifest, k features.Key, index *lake.In
 	var paths []string
 	for _, p := range lake.Parts(manifests, lake.Events) {
 		if name, ok := dated(p, from-int64(dayNS), to+ingest.MaxLatencyNS); ok && name.Host == k.Host {
-			path, err := j.at(p.Path)
-			if err != nil {
-				return nil, err
-			}
+			path := j.at(p.Path)
 			paths = append(paths, path)
 		}
 	}
 	slices.Sort(paths)
-	if t.events, err = lake.NewIndex(paths, "time_ns", "latency_ns", "latency_kind"); err != nil {
+	if t.events, err = j.opener().Index(paths, "time_ns", "latency_ns", "latency_kind"); err != nil {
 		return nil, err
 	}
 	v, err := t.survey()

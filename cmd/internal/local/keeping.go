@@ -269,12 +269,8 @@ func (j *Job) readWindows(manifests []lake.Manifest, use func(cell) bool) (*Wind
 func (j *Job) windowsIn(parts []lake.Part, pick func(*lake.Reader) []int, use func(*features.Window) bool) (*Windows, error) {
 	all := j.pile()
 	for _, p := range parts {
-		path, err := j.at(p.Path)
-		if err != nil {
-			all.drop()
-			return nil, err
-		}
-		r, err := lake.Open(path, nil)
+		path := j.at(p.Path)
+		r, err := j.opener().Open(path, nil)
 		if err != nil {
 			all.drop()
 			return nil, err

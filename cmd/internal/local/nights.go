@@ -47,10 +47,7 @@ func (j *Job) Nights() ([]reports.Night, []reports.Recurrence, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		path, err := j.at(p.Path)
-		if err != nil {
-			return nil, nil, err
-		}
+		path := j.at(p.Path)
 		byDate[name.Date] = append(byDate[name.Date], path)
 	}
 	var nights []reports.Night
@@ -59,7 +56,7 @@ func (j *Job) Nights() ([]reports.Night, []reports.Recurrence, error) {
 		night := reports.Night{Date: date, SickSeconds: map[string]float64{}}
 		seen, sick := map[features.Key]bool{}, map[features.Key]bool{}
 		for _, file := range byDate[date] {
-			err := eachLabel(file, math.MinInt64, math.MaxInt64, func(l *labelRow) {
+			err := eachLabel(j.opener(), file, math.MinInt64, math.MaxInt64, func(l *labelRow) {
 				night.Windows++
 				seen[l.key] = true
 				if l.verdict != cluster.Sick {
@@ -208,7 +205,7 @@ func (j *Job) eventsOf(w *features.Window, most int) ([]reports.SlowLine, int, e
 	if err != nil {
 		return nil, 0, err
 	}
-	index, err := lake.NewIndex(paths, "time_ns", "latency_ns")
+	index, err := j.opener().Index(paths, "time_ns", "latency_ns")
 	if err != nil {
 		return nil, 0, err
 	}
@@ -248,11 +245,8 @@ func (j *Job) DeviceSick(k features.Key) ([]cluster.Diagnosis, error) {
 	}
 	var out []cluster.Diagnosis
 	for _, p := range lake.Parts(manifests, lake.Labels) {
-		path, err := j.at(p.Path)
-		if err != nil {
-			return nil, err
-		}
-		err = eachLabel(path, math.MinInt64, math.MaxInt64, func(l *labelRow) {
+		path := j.at(p.Path)
+		err = eachLabel(j.opener(), path, math.MinInt64, math.MaxInt64, func(l *labelRow) {
 			if l.key == k && l.verdict == cluster.Sick {
 				out = append(out, cluster.Diagnosis{Key: l.key, StartNS: l.startNS, EndNS: l.endNS, Verdict: l.verdict, Pathology: l.pathology, Severity: l.severity})
 			}

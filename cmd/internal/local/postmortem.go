@@ -264,11 +264,8 @@ func (j *Job) elsewhere(manifests []lake.Manifest, inc Incident, chosen []featur
 		if _, ok := dated(p, inc.FromNS-int64(dayNS), inc.ToNS); !ok {
 			continue
 		}
-		file, err := j.at(p.Path)
-		if err != nil {
-			return err
-		}
-		err = eachLabel(file, inc.FromNS, inc.ToNS, func(l *labelRow) {
+		file := j.at(p.Path)
+		err := eachLabel(j.opener(), file, inc.FromNS, inc.ToNS, func(l *labelRow) {
 			if l.startNS >= inc.ToNS || l.endNS <= inc.FromNS {
 				return
 			}
@@ -309,8 +306,8 @@ type labelRow struct {
 }
 
 // eachLabel gives the labels of a part whose row groups touch a span.
-func eachLabel(file string, fromNS, toNS int64, give func(*labelRow)) error {
-	r, err := lake.Open(file, []string{"host", "device", "window_start_ns", "window_end_ns", "verdict", "pathology", "severity"})
+func eachLabel(o lake.Opener, file string, fromNS, toNS int64, give func(*labelRow)) error {
+	r, err := o.Open(file, []string{"host", "device", "window_start_ns", "window_end_ns", "verdict", "pathology", "severity"})
 	if err != nil {
 		return err
 	}

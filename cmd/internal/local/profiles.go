@@ -28,19 +28,16 @@ func (j *Job) profiles(wanted func(features.Key) bool) (map[features.Key]*featur
 		if other[c] || j.cells != nil && !j.cells[c] {
 			continue
 		}
-		path, err := j.at(part.Path)
-		if err != nil {
-			return nil, err
-		}
-		if err := readProfiles(path, wanted, all); err != nil {
+		path := j.at(part.Path)
+		if err := readProfiles(j.opener(), path, wanted, all); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-func readProfiles(path string, wanted func(features.Key) bool, all map[features.Key]*features.Profile) error {
-	r, err := lake.Open(path, nil)
+func readProfiles(o lake.Opener, path string, wanted func(features.Key) bool, all map[features.Key]*features.Profile) error {
+	r, err := o.Open(path, nil)
 	if err != nil {
 		return err
 	}

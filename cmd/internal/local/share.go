@@ -256,10 +256,10 @@ type Share struct {
 	Pieces   []*PieceRead  `json:"pieces"`
 }
 
-// shareFile is where a process leaves its Share, and shareLake its parts, below the
+// ShareFile is where a process leaves its Share, and shareLake its parts, below the
 // directory that it was given.
 const (
-	shareFile = "share.json"
+	ShareFile = "share.json"
 	shareLake = "lake"
 )
 
@@ -273,7 +273,7 @@ func CheckShare(dir string) error {
 		return fmt.Errorf("share: %w", err)
 	}
 	for _, e := range entries {
-		if e.Name() != shareFile && e.Name() != shareLake && e.Name() != foldsDir {
+		if e.Name() != ShareFile && e.Name() != shareLake && e.Name() != foldsDir {
 			return fmt.Errorf("directory %s holds other things than the share of a job: choose another", dir)
 		}
 	}
@@ -327,7 +327,7 @@ func (j *Job) ReadShare(ctx context.Context, sources []string, shard Shard, dir 
 	if err != nil {
 		return nil, fmt.Errorf("share: %w", err)
 	}
-	return share, lake.WriteFileAtomic(filepath.Join(dir, shareFile), append(data, '\n'))
+	return share, lake.WriteFileAtomic(filepath.Join(dir, ShareFile), append(data, '\n'))
 }
 
 // Account sums what the share has read.
@@ -344,7 +344,7 @@ func (s *Share) Account(j *Job) Account {
 
 // loadShare reads what ReadShare has left in dir.
 func loadShare(dir string) (*Share, error) {
-	data, err := os.ReadFile(filepath.Join(dir, shareFile))
+	data, err := os.ReadFile(filepath.Join(dir, ShareFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s holds no share of a job, or one that did not come to its end: run its shard again", dir)
 	}
@@ -353,10 +353,10 @@ func loadShare(dir string) (*Share, error) {
 	}
 	var s Share
 	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, fmt.Errorf("share %s: %w", filepath.Join(dir, shareFile), err)
+		return nil, fmt.Errorf("share %s: %w", filepath.Join(dir, ShareFile), err)
 	}
 	if s.Tool != Tool || s.Of < 1 || s.Index < 0 || s.Index >= s.Of || cmp.Or(s.Sources, "") == "" {
-		return nil, fmt.Errorf("share %s: it is none", filepath.Join(dir, shareFile))
+		return nil, fmt.Errorf("share %s: it is none", filepath.Join(dir, ShareFile))
 	}
 	return &s, nil
 }

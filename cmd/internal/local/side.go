@@ -164,19 +164,16 @@ func (j *Job) labels() (map[labelKey]compare.Label, error) {
 	}
 	all := map[labelKey]compare.Label{}
 	for _, p := range lake.Parts(manifests, lake.Labels) {
-		path, err := j.at(p.Path)
-		if err != nil {
-			return nil, err
-		}
-		if err := readLabels(path, all); err != nil {
+		path := j.at(p.Path)
+		if err := readLabels(j.opener(), path, all); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-func readLabels(file string, into map[labelKey]compare.Label) error {
-	r, err := lake.Open(file, []string{"host", "device", "window_start_ns", "verdict", "pathology"})
+func readLabels(o lake.Opener, file string, into map[labelKey]compare.Label) error {
+	r, err := o.Open(file, []string{"host", "device", "window_start_ns", "verdict", "pathology"})
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func ReadTestMatrix(file string) (*TestMatrix, error) {
 				return nil, fmt.Errorf("matrix: %s: run %d: %q is no pattern", file, i+1, glob)
 			}
 		}
-		if !filepath.IsAbs(r.Source) {
+		if !filepath.IsAbs(r.Source) && !strings.Contains(r.Source, "://") {
 			r.Source = filepath.Join(filepath.Dir(file), r.Source)
 		}
 	}
@@ -234,11 +234,8 @@ func (j *Job) fioJobs(run *TestMatrixRun) ([]fioJob, error) {
 	}
 	var jobs []fioJob
 	for _, p := range lake.Parts(manifests, lake.Evidence) {
-		file, err := j.at(p.Path)
-		if err != nil {
-			return nil, err
-		}
-		r, err := lake.Open(file, nil)
+		file := j.at(p.Path)
+		r, err := j.opener().Open(file, nil)
 		if err != nil {
 			return nil, err
 		}

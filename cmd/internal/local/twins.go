@@ -68,11 +68,8 @@ func (j *Job) twinsOf(selves []*reduce.Point, most int64) ([][]cluster.Twin, err
 		if err != nil {
 			return nil, err
 		}
-		path, err := j.at(p.Path)
-		if err != nil {
-			return nil, err
-		}
-		n, err := offerLabels(path, last, of, selves, searches)
+		path := j.at(p.Path)
+		n, err := offerLabels(j.opener(), path, last, of, selves, searches)
 		if err != nil {
 			return nil, err
 		}
@@ -177,11 +174,8 @@ func (j *Job) kindsIn(parts []lake.Part) (*cellKinds, error) {
 	var k cellKinds
 	mixed := false
 	for _, p := range parts {
-		path, err := j.at(p.Path)
-		if err != nil {
-			return nil, err
-		}
-		r, err := lake.Open(path, kindColumns)
+		path := j.at(p.Path)
+		r, err := j.opener().Open(path, kindColumns)
 		if err != nil {
 			return nil, err
 		}
@@ -206,19 +200,16 @@ func (j *Job) kindsIn(parts []lake.Part) (*cellKinds, error) {
 	}
 	k = cellKinds{each: map[labelKey]spaceKey{}}
 	for _, p := range parts {
-		path, err := j.at(p.Path)
-		if err != nil {
-			return nil, err
-		}
-		if err := readKinds(path, k.each); err != nil {
+		path := j.at(p.Path)
+		if err := readKinds(j.opener(), path, k.each); err != nil {
 			return nil, err
 		}
 	}
 	return &k, nil
 }
 
-func readKinds(file string, into map[labelKey]spaceKey) error {
-	t, err := openTable(file, kindColumns)
+func readKinds(o lake.Opener, file string, into map[labelKey]spaceKey) error {
+	t, err := openTable(o, file, kindColumns)
 	if err != nil {
 		return err
 	}
@@ -243,12 +234,12 @@ func readKinds(file string, into map[labelKey]spaceKey) error {
 }
 
 // offerLabels offers the labels of a part, and says how many were read.
-func offerLabels(file string, last int64, kinds *cellKinds, selves []*reduce.Point, searches []*cluster.TwinSearch) (rows int64, err error) {
+func offerLabels(o lake.Opener, file string, last int64, kinds *cellKinds, selves []*reduce.Point, searches []*cluster.TwinSearch) (rows int64, err error) {
 	columns := []string{"host", "device", "window_start_ns", "window_end_ns", "verdict", "pathology", "class_id", "severity", "confidence", "root_cause"}
 	for _, f := range features.Features {
 		columns = append(columns, f.Name)
 	}
-	t, err := openTable(file, columns)
+	t, err := openTable(o, file, columns)
 	if err != nil {
 		return 0, err
 	}
@@ -321,8 +312,8 @@ type table struct {
 	columns map[string]lake.Column
 }
 
-func openTable(file string, columns []string) (*table, error) {
-	r, err := lake.Open(file, columns)
+func openTable(o lake.Opener, file string, columns []string) (*table, error) {
+	r, err := o.Open(file, columns)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -46,6 +47,11 @@ func (c *Copy) fetch(paths []string, check bool) error {
 func (c *Copy) fetchOne(rel string, f *file, check bool) error {
 	f.busy.Lock()
 	defer f.busy.Unlock()
+	return c.fetchHeld(rel, f, check)
+}
+
+// fetchHeld is fetchOne of a file that is busy for us.
+func (c *Copy) fetchHeld(rel string, f *file, check bool) error {
 	if f.here {
 		return nil
 	}
@@ -57,16 +63,31 @@ func (c *Copy) fetchOne(rel string, f *file, check bool) error {
 		named = false
 	}
 	err := c.put(rel, f, func(to *os.File) error {
-		err := c.download(to, f.object, &part, named)
+		of := &part
+		if !named {
+			of = nil
+		}
+		err := c.shelf.download(c.ctx, to, f.object, of)
 		if errors.Is(err, fs.ErrNotExist) && f.object != rel { // it has got its place meanwhile
 			if _, err = to.Seek(0, io.SeekStart); err == nil {
-				err = errors.Join(to.Truncate(0), c.download(to, rel, &part, named))
+				err = errors.Join(to.Truncate(0), c.shelf.download(c.ctx, to, rel, of))
 			}
 		}
 		return err
 	})
-	f.here = err == nil
+	if f.here = err == nil; f.here {
+		c.forget(f)
+	}
 	return err
+}
+
+// forget lets go of the blocks of a file, if nobody reads them.
+func (c *Copy) forget(f *file) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.some != nil {
+		c.blocks -= f.some.drop()
+	}
 }
 
 // Waits says that the bytes of a part are not here, but lie in the bucket, as many
@@ -105,13 +126,14 @@ func (c *Copy) Drop(path string) error {
 // errOther says that an object is not what the manifests tell.
 var errOther = errors.New("its bytes are others than the manifest tells: it is damaged (iopathy verify names the blocks), or another run has just taken its place (then try again)")
 
-func (c *Copy) download(to io.Writer, object string, p *lake.Part, check bool) error {
-	from, err := c.shelf.b.Open(c.ctx, c.shelf.key(object))
+// download copies an object, and holds it against the checksums of a part; nil: of none.
+func (s shelf) download(ctx context.Context, to io.Writer, object string, p *lake.Part) error {
+	from, err := s.b.Open(ctx, s.key(object))
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	if !check {
+	if p == nil {
 		_, err := io.Copy(to, from)
 		return err
 	}
@@ -142,18 +164,19 @@ func (c *Copy) download(to io.Writer, object string, p *lake.Part, check bool) e
 // trim lets go of the bytes of files that were used long ago, until no more than
 // KeepBytes are here.
 func (c *Copy) trim() error {
-	type kept struct {
-		rel string
-		*file
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	var all []kept
-	bytes := int64(0)
+	bytes := c.blocks
 	for rel, f := range c.files {
 		if f.here && !isState(rel) {
 			all, bytes = append(all, kept{rel, f}), bytes+f.size
 		}
 	}
-	slices.SortFunc(all, func(a, b kept) int { return cmp.Compare(a.used, b.used) })
+	bytes -= c.blocks
+	c.letGo(c.o.KeepBytes - bytes)
+	bytes += c.blocks
+	oldest(all)
 	for _, k := range all {
 		if bytes <= c.o.KeepBytes {
 			return nil
@@ -164,6 +187,17 @@ func (c *Copy) trim() error {
 		}
 	}
 	return nil
+}
+
+// kept is a file with what tells how long ago it was used.
+type kept struct {
+	rel string
+	*file
+}
+
+// oldest puts those first that were used long ago.
+func oldest(all []kept) {
+	slices.SortFunc(all, func(a, b kept) int { return cmp.Or(cmp.Compare(a.used, b.used), cmp.Compare(a.rel, b.rel)) })
 }
 
 // unchanged says that a file is the one that was put there.

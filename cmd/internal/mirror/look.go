@@ -61,9 +61,10 @@ func (c *Copy) lookOnce() (torn []string, err error) {
 	if first != nil {
 		first.over(c.files)
 	}
-	if err := os.RemoveAll(c.Dir()); err != nil {
+	if err := errors.Join(os.RemoveAll(c.Dir()), os.RemoveAll(filepath.Join(c.home.Dir(), blocksDir))); err != nil {
 		return nil, fmt.Errorf("mirror: %w", err)
 	}
+	c.blocks = 0
 	g, gctx := errgroup.WithContext(c.ctx)
 	g.SetLimit(4 * atOnce)
 	for rel, f := range c.files {

@@ -23,7 +23,7 @@ import (
 type Options struct {
 	Write     bool          // take the right to Publish
 	Dir       string        // where the working copy is made (the system's folder for what is temporary)
-	KeepBytes int64         // of files whose bytes are here that Publish leaves here (4 GiB)
+	KeepBytes int64         // of files whose bytes are here that Publish leaves here, and of blocks of others (4 GiB)
 	Lease     time.Duration // how long a writer that was killed keeps others out (3 min)
 }
 
@@ -50,6 +50,10 @@ type Copy struct {
 	files   map[string]*file
 	parts   map[string]lake.Part // by path of the file, as the manifests of the bucket tell
 	fetched int64                // counts uses
+
+	blocks   int64         // bytes of files that are read by ranges
+	numbered int           // of these files, those that there were
+	carried  chan struct{} // requests for ranges that are under way
 }
 
 // file is a file of the lake that the bucket holds.
@@ -59,6 +63,7 @@ type file struct {
 	local  os.FileInfo // as it was when it was put there; nil: not yet
 	here   bool        // its bytes are
 	used   int64
+	some   *some // blocks of it that are; nil: none
 	busy   sync.Mutex
 }
 
@@ -72,7 +77,7 @@ func Open(ctx context.Context, b *bucket.Bucket, prefix string, o Options) (_ *C
 	if prefix = strings.Trim(prefix, "/"); prefix != "" {
 		prefix += "/"
 	}
-	c := &Copy{ctx: ctx, shelf: shelf{b: b, prefix: prefix}, o: o.filled()}
+	c := &Copy{ctx: ctx, shelf: shelf{b: b, prefix: prefix}, o: o.filled(), carried: make(chan struct{}, atOnce)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Close())
@@ -107,7 +112,7 @@ func (c *Copy) makeHome() error {
 			continue // somebody's, or just being made
 		}
 		if l, err := lake.NewLock(dir); err == nil { // nobody is at home
-			_ = errors.Join(os.RemoveAll(filepath.Join(dir, "lake")), l.Close(), os.RemoveAll(dir)) // best effort: it takes room, no more
+			_ = errors.Join(os.RemoveAll(filepath.Join(dir, "lake")), os.RemoveAll(filepath.Join(dir, blocksDir)), l.Close(), os.RemoveAll(dir)) // best effort: it takes room, no more
 		}
 	}
 	dir, err := os.MkdirTemp(c.o.Dir, copyPrefix)
@@ -199,7 +204,7 @@ func (c *Copy) Close() error {
 	}
 	if c.home != nil {
 		dir := c.home.Dir()
-		err = errors.Join(err, os.RemoveAll(c.Dir()), c.home.Close(), os.RemoveAll(dir))
+		err = errors.Join(err, os.RemoveAll(c.Dir()), os.RemoveAll(filepath.Join(dir, blocksDir)), c.home.Close(), os.RemoveAll(dir))
 		c.home = nil
 	}
 	return err

@@ -169,10 +169,14 @@ func (c *Copy) send(ctx context.Context, what *change, to map[string]string) err
 // published takes down that the bucket holds what the working copy does.
 func (c *Copy) published(what *change) {
 	for rel, info := range what.put {
+		if was := c.files[rel]; was != nil {
+			c.forget(was)
+		}
 		c.fetched++
 		c.files[rel] = &file{object: rel, size: info.Size(), local: info, here: true, used: c.fetched}
 	}
 	for _, rel := range what.remove {
+		c.forget(c.files[rel])
 		delete(c.files, rel)
 	}
 	if parts, err := partFiles(c.Dir()); err == nil { // else the next stage says what is wrong

@@ -3,6 +3,7 @@ package mirror
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -216,6 +218,73 @@ func TestMultipartS3(t *testing.T) {
 	got, err := b.Get(context.Background(), "it/quarantine/large", 1<<30)
 	if err != nil || !bytes.Equal(got, data) {
 		t.Errorf("%d bytes came back, or others: %v", len(got), err)
+	}
+}
+
+// TestMultipartMemoryS3 publishes a file of 192 MiB: it goes in parts of 8 MiB, all of
+// it comes back, and no more than some parts are in memory at any time.
+func TestMultipartMemoryS3(t *testing.T) {
+	addr := server(t)
+	const size = 192 << 20
+	var parts, peak atomic.Int64
+	p := &proxy{spoil: func(_ int64, r *http.Request) string {
+		if r.URL.Query().Has("partNumber") {
+			parts.Add(1)
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			for now := int64(m.HeapAlloc); ; {
+				if was := peak.Load(); now <= was || peak.CompareAndSwap(was, now) {
+					break
+				}
+			}
+		}
+		return ""
+	}}
+	b := through(t, p.listen(t, addr), bucket.Options{})
+	c, err := Open(context.Background(), b, "it", Options{Write: true, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(c.path("quarantine"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(c.path("quarantine/large"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sha256.New()
+	for i := range byte(size >> 20) {
+		data := noise(uint64(i), 1<<20)
+		want.Write(data)
+		if _, err := f.Write(data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := errors.Join(c.Publish(context.Background()), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if n := parts.Load(); n != size/(8<<20) {
+		t.Errorf("%d parts, want %d of 8 MiB", n, size/(8<<20))
+	}
+	if more := peak.Load() - int64(before.HeapAlloc); more > size/2 {
+		t.Errorf("%d MiB more in memory while %d MiB are sent", more>>20, size>>20)
+	} else {
+		t.Logf("%d MiB more in memory while %d MiB are sent", more>>20, size>>20)
+	}
+	from, err := b.Open(context.Background(), "it/quarantine/large")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	got := sha256.New()
+	if n, err := io.Copy(got, from); err != nil || n != size || !bytes.Equal(got.Sum(nil), want.Sum(nil)) {
+		t.Errorf("%d of %d bytes came back, or others: %v", n, size, err)
 	}
 }
 
