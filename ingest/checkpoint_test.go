@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -240,7 +241,7 @@ func TestState(t *testing.T) {
 	shared.Same = shared
 	e := &everything{
 		B: true, I: -3, U: 65535, F: -0.1, S: "s", Raw: []byte{}, List: []everything{{S: "x"}, {Same: shared}}, Array: [2]int32{1, -1 << 31},
-		Map: map[string]*everything{"b": shared, "a": nil, "c": {F: 1}}, Memory: 5, hidden: map[int64][]string{-5: {"q"}, 4: nil},
+		Map: map[string]*everything{"b": shared, "c": {F: 1}}, Memory: 5, hidden: map[int64][]string{-5: {"q"}, 4: nil},
 	}
 	b, err := saveState(e)
 	if err != nil {
@@ -256,6 +257,16 @@ func TestState(t *testing.T) {
 	}
 	if got.Map["b"] != got.List[1].Same || got.Map["b"].Same != got.Map["b"] || got.Memory != 0 || got.Raw == nil || got.Map["c"].Raw != nil || len(got.hidden) != 2 {
 		t.Errorf("%+v", got)
+	}
+	for _, bad := range []any{map[int]*everything{1: nil}, []*everything{shared, nil}} {
+		b, err := saveState(bad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		into := reflect.New(reflect.TypeOf(bad))
+		if err := loadState(into.Interface(), b); err == nil || !strings.Contains(err.Error(), "is missing") {
+			t.Errorf("%v with nothing in an element: %v", bad, err)
+		}
 	}
 	for _, bad := range []any{&struct{ N Name }{}, &struct{ C chan int }{make(chan int)}, &struct{ E error }{errors.New("x")}} {
 		if _, err := saveState(bad); err == nil {

@@ -183,7 +183,8 @@ func (r *stateReader) slice(v reflect.Value, depth int) {
 	v.Set(reflect.MakeSlice(v.Type(), 0, int(min(n, 16))))
 	for range n {
 		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
-		if r.value(v.Index(v.Len()-1), depth+1); r.err != nil {
+		r.value(v.Index(v.Len()-1), depth+1)
+		if r.there(v.Index(v.Len() - 1)); r.err != nil {
 			return
 		}
 	}
@@ -208,13 +209,22 @@ func (r *stateReader) entries(v reflect.Value, depth int) {
 	for range n {
 		key, val := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
 		r.value(key, depth+1)
-		if r.value(val, depth+1); r.err != nil {
+		r.value(val, depth+1)
+		if r.there(val); r.err != nil {
 			return
 		}
 		v.SetMapIndex(key, val)
 	}
 	if uint64(v.Len()) != n {
 		r.fail("a key stands twice")
+	}
+}
+
+// there asks for the object of an element of a list or a map: no decoder has them
+// without one.
+func (r *stateReader) there(v reflect.Value) {
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		r.fail("a %s is missing", v.Type())
 	}
 }
 
