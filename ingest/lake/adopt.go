@@ -18,6 +18,9 @@ func Adopt(from, to, path string) error {
 		return nil
 	}
 	source, target := filepath.Join(from, filepath.FromSlash(path)), filepath.Join(to, filepath.FromSlash(path))
+	if os.Link(source, target) == nil { // the folder is there and the place is free, as mostly
+		return nil
+	}
 	dir, base := filepath.Split(target)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("lake: adopt: %w", err)

@@ -382,7 +382,7 @@ func (j *Job) foldCard(manifests []lake.Manifest, f *cardFold, from, to int64, w
 		return false, nil
 	}
 	slices.Sort(paths)
-	index, err := f.index(j.opener(), paths)
+	index, err := f.index(j, paths)
 	if err != nil {
 		return false, err
 	}
@@ -404,7 +404,7 @@ func (j *Job) foldCard(manifests []lake.Manifest, f *cardFold, from, to int64, w
 		from, to, part = max(from, mid-half), min(to, mid+half), true
 	}
 	start()
-	stands, err := j.standing(manifests, f.key, index, from, to)
+	stands, err := j.standing(manifests, f.key, index, from, to, func(paths []string) (*lake.Index, error) { return f.index(j, paths) })
 	if err != nil {
 		return part, err
 	}
@@ -424,12 +424,12 @@ func (j *Job) foldCard(manifests []lake.Manifest, f *cardFold, from, to int64, w
 }
 
 // index lists the row groups of some parts, once for the devices of a host.
-func (f *cardFold) index(o lake.Opener, paths []string) (*lake.Index, error) {
+func (f *cardFold) index(j *Job, paths []string) (*lake.Index, error) {
 	key := strings.Join(paths, "\n")
 	if index := f.indexes[key]; index != nil {
 		return index, nil
 	}
-	index, err := o.Index(paths, "time_ns", "latency_ns", "latency_kind")
+	index, err := j.indexed(paths)
 	if err == nil && len(f.indexes) < cardIndexes {
 		f.indexes[key] = index
 	}

@@ -120,11 +120,11 @@ func (j *Job) foldIncident(manifests []lake.Manifest, k features.Key, kind inges
 	if err != nil || len(paths) == 0 {
 		return err
 	}
-	index, err := j.opener().Index(paths, "time_ns", "latency_ns", "latency_kind")
+	index, err := j.indexed(paths)
 	if err != nil {
 		return err
 	}
-	stands, err := j.standing(manifests, k, index, from, to)
+	stands, err := j.standing(manifests, k, index, from, to, j.indexed)
 	if err != nil {
 		return err
 	}
@@ -251,8 +251,8 @@ func mayHold(g lake.Group, device string) bool {
 
 // standing says which input stands for the device at a moment, where several
 // tools recorded it: what was seen twice counts once. Only where the span has
-// several inputs all that the host has of these days is surveyed.
-func (j *Job) standing(manifests []lake.Manifest, k features.Key, index *lake.Index, from, to int64) (func(ns int64, input string) bool, error) {
+// several inputs all that the host has of these days is surveyed, by an index that open gives.
+func (j *Job) standing(manifests []lake.Manifest, k features.Key, index *lake.Index, from, to int64, open func([]string) (*lake.Index, error)) (func(ns int64, input string) bool, error) {
 	facts, err := j.factsOfInputs(manifests)
 	if err != nil {
 		return nil, err
@@ -269,7 +269,7 @@ func (j *Job) standing(manifests []lake.Manifest, k features.Key, index *lake.In
 		}
 	}
 	slices.Sort(paths)
-	if t.events, err = j.opener().Index(paths, "time_ns", "latency_ns", "latency_kind"); err != nil {
+	if t.events, err = open(paths); err != nil {
 		return nil, err
 	}
 	v, err := t.survey()
@@ -295,6 +295,11 @@ func (j *Job) standing(manifests []lake.Manifest, k features.Key, index *lake.In
 		r, ok := of[input]
 		return ok && plan.At(ns) == r
 	}, nil
+}
+
+// indexed lists the row groups of parts, for who asks for a span.
+func (j *Job) indexed(paths []string) (*lake.Index, error) {
+	return j.opener().Index(paths, "time_ns", "latency_ns", "latency_kind")
 }
 
 // incidentColumns are the columns that the fold needs.
