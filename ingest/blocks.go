@@ -29,10 +29,7 @@ type block struct {
 var blockPool = sync.Pool{New: func() any { return &block{mem: make([]byte, blockBytes)} }}
 
 func (b *block) free() {
-	if b.out != nil {
-		b.out.Reset()
-	}
-	*b = block{mem: b.mem, out: b.out}
+	*b = block{mem: b.mem}
 	if len(b.mem) >= blockBytes {
 		blockPool.Put(b)
 	}

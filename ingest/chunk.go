@@ -13,6 +13,10 @@ type Chunk struct {
 	Number int64
 	Final  bool // the input has passed its end: it will not change when the input grows
 	*Batch      // rows, names and the account of its lines; reused after emit
+
+	// Alone is closed once nothing is read meanwhile: until then a core is left to
+	// what reads on. It is nil if nothing is read from the start.
+	Alone <-chan struct{}
 }
 
 // Report is what became of one input: of all of it, also when the reading went on

@@ -6,15 +6,17 @@ const besideBytes = 40 << 20
 
 // emission is a chunk that is handed on while the next one is read.
 type emission struct {
-	done chan error // nil if none is
-	out  *Out       // its rows
+	done  chan error // nil if none is
+	alone chan struct{}
+	out   *Out // its rows
 }
 
-// begins hands on, in a goroutine of its own, what stands in out.
-func (e *emission) begins(emit func() error, out *Out) {
+// begins hands on a chunk, in a goroutine of its own, whose rows stand in out.
+func (e *emission) begins(c *Chunk, emit func(*Chunk) error, out *Out) {
 	done := make(chan error, 1)
-	e.done, e.out = done, out
-	go func() { done <- emit() }()
+	e.done, e.alone, e.out = done, make(chan struct{}), out
+	c.Alone = e.alone
+	go func() { done <- emit(c) }()
 }
 
 // handed waits until the chunk that is handed on is done with.
@@ -22,6 +24,7 @@ func (e *emission) handed() error {
 	if e.done == nil {
 		return nil
 	}
+	close(e.alone)
 	err := <-e.done
 	e.out.Reset()
 	outPool.Put(e.out)

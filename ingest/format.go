@@ -128,6 +128,27 @@ type RecordsDecoder interface {
 	End(out *Out)
 }
 
+// ReadDecoder is a RecordsDecoder of which the reading of usual records needs nothing of
+// the records before them: those of each member are read ahead of their turn.
+type ReadDecoder interface {
+	RecordsDecoder
+	// Reader opens a reader of a member's next records, which shares nothing that
+	// changes with the decoder or with other readers; nil if they are unusual.
+	Reader(member int) RecordsReader
+	// Take is Decode of records that a reader has read: the i-th stands at run.Data[0].
+	Take(run Run, read RecordsReader, i int, out *Out) (took int)
+}
+
+// RecordsReader reads the records of a member that stand in some bytes.
+type RecordsReader interface {
+	// Read reads the whole records at the start of data, which stay until the next
+	// call, and says how many bytes they are. ok is false if no usual record stands
+	// behind them; else the rest is the start of one.
+	Read(data []byte) (took int, ok bool)
+	Len() int         // how many records
+	Time(i int) int64 // of one, as the decoder's Time; negative: that has to tell
+}
+
 // Run is records of one member that are next in the order of all members.
 type Run struct {
 	Member int

@@ -157,6 +157,9 @@ func (r *reader) read(ctx context.Context) error {
 // outPool keeps the memory of chunks between inputs.
 var outPool = sync.Pool{New: func() any { return new(Out) }}
 
+// smallPool keeps the memory of the rows of blocks between inputs.
+var smallPool = sync.Pool{New: func() any { return new(Out) }}
+
 // headPool keeps the memory of heads between inputs.
 var headPool = sync.Pool{New: func() any { return new([IdentityBytes]byte) }}
 
@@ -274,7 +277,7 @@ func (r *reader) finish(final, beside bool) error {
 	if !r.in.Duplicate {
 		c := &Chunk{Input: r.in, ID: r.rep.ID, Format: r.rep.Format, Number: r.number, Final: final, Batch: &r.out.Batch}
 		if beside && r.out.bytes() <= besideBytes {
-			r.begins(func() error { return r.emit(c) }, r.out)
+			r.begins(c, r.emit, r.out)
 			r.out, r.roomy = outPool.Get().(*Out), false
 			return nil
 		}

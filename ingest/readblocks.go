@@ -53,10 +53,17 @@ func (r *reader) parallel(ctx context.Context, f Format, src *Source) (func() er
 		return r.inOrder(ctx, dec, nil, c)
 	}
 	hand := r.inHand()
-	wait, err := r.inTurns(ctx, c, func(b *block) {
-		if b.out == nil {
-			b.out = new(Out)
+	spare := make(chan *Out, r.workers+1) // as many as are in hand at once
+	for range cap(spare) {
+		spare <- smallPool.Get().(*Out)
+	}
+	defer func() {
+		for len(spare) > 0 {
+			smallPool.Put(<-spare)
 		}
+	}()
+	wait, err := r.inTurns(ctx, c, func(b *block) {
+		b.out = <-spare
 		decode(dec, b, b.out)
 	}, func(b *block) error {
 		hand.block = b
@@ -65,6 +72,8 @@ func (r *reader) parallel(ctx context.Context, f Format, src *Source) (func() er
 		}
 		hand.passed(b)
 		r.out.Append(&b.out.Batch)
+		b.out.Reset()
+		spare <- b.out
 		r.room(b.pos + int64(len(b.data)))
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 )
 
 // member is one stream of records, and how far it was read.
@@ -17,10 +18,18 @@ type member struct {
 	line     int64 // number of the record at buf[from], from 1
 	time     int64 // of that record
 	ended    bool  // nothing follows buf[:to]
+
+	feed *feed  // that reads ahead; nil: nothing does
+	hand *fed   // of which buf is
+	at   int    // which of its records stands at buf[from]
+	own  []byte // what is left of one, and the next
 }
 
 // more reads on behind what is not decoded yet.
-func (m *member) more(o Options) error {
+func (m *member) more(ctx context.Context, o Options) error {
+	if m.feed != nil {
+		return m.next(ctx)
+	}
 	if m.from > 0 {
 		m.edge = tail(m.edge, m.edge, m.buf[:m.from])
 		m.from, m.to = 0, copy(m.buf, m.buf[m.from:m.to])
@@ -96,6 +105,11 @@ func (r *reader) records(ctx context.Context, f Format, src *Source, parts []*pa
 		return nil, err
 	}
 	none := func() error { return nil }
+	var feeds sync.WaitGroup
+	defer feeds.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ahead, _ := dec.(ReadDecoder)
 	pos := int64(0)
 	var heap merge
 	all := make([]*member, len(parts))
@@ -112,6 +126,11 @@ func (r *reader) records(ctx context.Context, f Format, src *Source, parts []*pa
 	// next finds the time of a member's next record; false at its end.
 	next := func(m *member) (bool, error) {
 		for {
+			if read := m.read(); read != nil {
+				if m.time = read.Time(m.at); m.time >= 0 {
+					return true, nil
+				}
+			}
 			data := m.buf[m.from:m.to]
 			if ns, known := dec.Time(m.number, data); known {
 				m.time = ns
@@ -123,17 +142,22 @@ func (r *reader) records(ctx context.Context, f Format, src *Source, parts []*pa
 			if err := ctx.Err(); err != nil {
 				return false, err
 			}
-			if err := m.more(r.o); err != nil {
+			if err := m.more(ctx, r.o); err != nil {
 				return false, err
 			}
 		}
 	}
 	for i, p := range parts {
-		m := &member{part: p, number: i, buf: p.mem[:], to: len(p.head), line: 1}
+		m := &member{part: p, number: i, line: 1}
 		if r.from != nil {
 			m.pos, m.line = r.from.Places[i].Pos, r.from.Places[i].Line
-			m.to = copy(m.buf, p.head)
 			pos += m.pos
+		}
+		if ahead != nil {
+			m.feed = newFeed(ctx, p, ahead, i, len(parts), r.o.ReadBytes, &feeds)
+		} else {
+			m.buf = p.mem[:]
+			m.to = copy(m.buf, p.head)
 		}
 		all[i] = m
 		switch ok, err := next(m); {
@@ -153,7 +177,14 @@ func (r *reader) records(ctx context.Context, f Format, src *Source, parts []*pa
 		}
 		r.out.Position, r.out.Lineno = m.pos, m.line
 		data := m.buf[m.from:m.to]
-		took := dec.Decode(Run{Member: m.number, Data: data, Room: int(min(r.out.Limit-pos, math.MaxInt32)), Until: heap.until(), Final: m.ended}, r.out)
+		run := Run{Member: m.number, Data: data, Room: int(min(r.out.Limit-pos, math.MaxInt32)), Until: heap.until(), Final: m.ended}
+		var took int
+		if read := m.read(); read != nil {
+			took = ahead.Take(run, read, m.at, r.out)
+			m.at += int(r.out.Lineno - m.line)
+		} else {
+			took = dec.Decode(run, r.out)
+		}
 		if took < 0 || took > len(data) {
 			return none, fmt.Errorf("internal: format %s took %d of %d bytes", f.Name, took, len(data))
 		}
@@ -164,7 +195,7 @@ func (r *reader) records(ctx context.Context, f Format, src *Source, parts []*pa
 		r.room(pos)
 		if took == 0 { // a record that is not whole
 			if !m.ended {
-				if err := m.more(r.o); err != nil {
+				if err := m.more(ctx, r.o); err != nil {
 					return none, err
 				}
 				continue

@@ -24,16 +24,8 @@ type turns struct {
 
 // inTurns cuts an input into blocks of lines; look has a look at several at once, take
 // takes one after the other. wait gives the error of the reading.
-func (r *reader) inTurns(ctx context.Context, c *cutter, look func(*block), take func(*block) error) (wait func() error, err error) {
-	var failed error
-	next, stop := iter.Pull(func(yield func(*block) bool) {
-		failed = c.lines(func(b *block) error {
-			if !yield(b) {
-				return context.Canceled
-			}
-			return nil
-		})
-	})
+func (r *reader) inTurns(ctx context.Context, c *cutter, look func(*block), take func(*block) error) (func() error, error) {
+	next, stop, wait := r.blocks(ctx, c)
 	t := turns{next: next}
 	t.come.L = &t.turn
 	var group sync.WaitGroup
@@ -61,7 +53,31 @@ func (r *reader) inTurns(ctx context.Context, c *cutter, look func(*block), take
 	}
 	group.Wait()
 	stop()
-	return func() error { return failed }, t.err
+	return wait, t.err
+}
+
+// unpackedBlocks is how many blocks of a packed input may wait for their turn, 32 MiB:
+// while a chunk is handed on, the next one is unpacked, which one goroutine does.
+const unpackedBlocks = 32 << 20 / blockBytes
+
+// blocks gives the blocks of an input, one at a time: cut by whoever asks for one, or
+// ahead of that, where cutting takes long.
+func (r *reader) blocks(ctx context.Context, c *cutter) (next func() (*block, bool), stop func(), wait func() error) {
+	if c.flow.compression != Plain {
+		cut := make(chan *block, unpackedBlocks)
+		wait = pump(ctx, c.lines, cut)
+		return func() (*block, bool) { b, ok := <-cut; return b, ok }, func() {}, wait
+	}
+	var failed error
+	next, stop = iter.Pull(func(yield func(*block) bool) {
+		failed = c.lines(func(b *block) error {
+			if !yield(b) {
+				return context.Canceled
+			}
+			return nil
+		})
+	})
+	return next, stop, func() error { return failed }
 }
 
 // block cuts the next block and gives its number; nil at the end.

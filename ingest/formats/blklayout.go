@@ -57,14 +57,14 @@ type blkHeader struct {
 	sector  uint64
 	bytes   uint32
 	tc      uint32 // the high half of the action
-	action  uint16 // the low half, without the bit for a cgroup
-	cgroup  bool   // the payload begins with the id of a cgroup
 	pid     int32  // -1: beyond all sense
 	device  uint32
-	errno   uint16
-	payload int    // bytes
 	number  uint32 // of the record, of its device and CPU, from 1; 0: not counted
 	cpu     uint32
+	action  uint16 // the low half, without the bit for a cgroup
+	errno   uint16
+	payload uint16 // bytes
+	cgroup  bool   // the payload begins with the id of a cgroup
 }
 
 // body is the payload without the id of the cgroup.
@@ -76,10 +76,11 @@ func (h *blkHeader) body(payload []byte) []byte {
 }
 
 // fields reads the record that data begins with.
-func (d *blktrace) fields(m *blkMember, data []byte, h *blkHeader) {
+func (m blkLayout) fields(data []byte, h *blkHeader) {
 	b := data[:m.header()]
 	if m.big {
-		b = d.swap(m, b)
+		var swapped [64]byte
+		b = m.swap(b, swapped[:])
 	}
 	le := binary.LittleEndian
 	var action uint64
@@ -88,11 +89,11 @@ func (d *blktrace) fields(m *blkMember, data []byte, h *blkHeader) {
 	if m.version == 8 {
 		h.cpu = le.Uint32(b[44:])
 		h.pid, action, h.device = int32(le.Uint32(b[28:])), le.Uint64(b[32:]), le.Uint32(b[40:])
-		h.errno, h.payload = le.Uint16(b[48:]), int(le.Uint16(b[50:]))
+		h.errno, h.payload = le.Uint16(b[48:]), le.Uint16(b[50:])
 	} else {
 		h.cpu = le.Uint32(b[40:])
 		action, h.pid, h.device = uint64(le.Uint32(b[28:])), int32(le.Uint32(b[32:])), le.Uint32(b[36:])
-		h.errno, h.payload = le.Uint16(b[44:]), int(le.Uint16(b[46:]))
+		h.errno, h.payload = le.Uint16(b[44:]), le.Uint16(b[46:])
 	}
 	h.tc, h.action, h.cgroup = uint32(action>>16), uint16(action)&^blkActionCgroup, action&blkActionCgroup != 0
 	if h.time < 0 || h.time >= blkLatest {
@@ -101,9 +102,9 @@ func (d *blktrace) fields(m *blkMember, data []byte, h *blkHeader) {
 	h.pid = max(h.pid, -1)
 }
 
-// swap gives a big endian header in little endian.
-func (d *blktrace) swap(m *blkMember, b []byte) []byte {
-	be, le, to := binary.BigEndian, binary.LittleEndian, d.swapped[:len(b)]
+// swap gives a big endian header in little endian, in the memory to.
+func (m blkLayout) swap(b, to []byte) []byte {
+	be, le := binary.BigEndian, binary.LittleEndian
 	word := func(at int) { le.PutUint32(to[at:], be.Uint32(b[at:])) }
 	long := func(at int) { le.PutUint64(to[at:], be.Uint64(b[at:])) }
 	half := func(at int) { le.PutUint16(to[at:], be.Uint16(b[at:])) }
@@ -127,3 +128,35 @@ func (d *blktrace) swap(m *blkMember, b []byte) []byte {
 	half(46)
 	return to
 }
+
+// blkReader reads the records of a member ahead of their turn.
+type blkReader struct {
+	blkLayout
+	magic [4]byte
+	heads []blkHeader
+}
+
+func (a *blkReader) Read(data []byte) (took int, ok bool) {
+	a.heads = a.heads[:0]
+	size := a.header()
+	for len(data)-took >= size {
+		b := data[took:]
+		if [4]byte(b) != a.magic {
+			return took, false
+		}
+		a.heads = append(a.heads, blkHeader{})
+		h := &a.heads[len(a.heads)-1]
+		a.fields(b, h)
+		n := size + int(h.payload)
+		if len(b) < n {
+			a.heads = a.heads[:len(a.heads)-1]
+			break
+		}
+		took += n
+	}
+	return took, true
+}
+
+func (a *blkReader) Len() int { return len(a.heads) }
+
+func (a *blkReader) Time(i int) int64 { return a.heads[i].time }

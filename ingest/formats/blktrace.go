@@ -98,7 +98,6 @@ type blktrace struct {
 	last    []byte    // the name of lastPID
 	head    blkHeader // of the record in hand
 	rec     blkRecord
-	swapped [64]byte
 	numbers map[uint64]uint32 // of the last record of a device and CPU that is not its member's last
 	gaps    int               // that were told
 	count   int               `state:"-"` // of the members
@@ -140,8 +139,8 @@ func newBlktrace(src *ingest.Source) (*blktrace, error) {
 		}
 		for n := m.header(); len(head) >= n && [4]byte(head) == m.magic; {
 			h := &d.head
-			d.fields(m, head, h)
-			size := n + h.payload
+			m.fields(head, h)
+			size := n + int(h.payload)
 			if len(head) < size {
 				break
 			}
@@ -213,11 +212,11 @@ func (d *blktrace) Decode(run ingest.Run, out *ingest.Out) (took int) {
 		if len(data) < size {
 			break
 		}
-		d.fields(m, data, h)
+		m.fields(data, h)
 		if h.time > run.Until {
 			break
 		}
-		n := size + h.payload
+		n := size + int(h.payload)
 		if len(data) < n {
 			break
 		}
@@ -226,6 +225,35 @@ func (d *blktrace) Decode(run ingest.Run, out *ingest.Out) (took int) {
 		m.time = max(h.time, m.time)
 		out.Lineno++
 		took += n
+	}
+	return took
+}
+
+// Reader opens a reader of a member, unless what follows is no record.
+func (d *blktrace) Reader(member int) ingest.RecordsReader {
+	m := &d.members[member]
+	if m.lost {
+		return nil
+	}
+	return &blkReader{blkLayout: m.blkLayout, magic: m.magic}
+}
+
+// Take is Decode for records that were read.
+func (d *blktrace) Take(run ingest.Run, read ingest.RecordsReader, i int, out *ingest.Out) (took int) {
+	m := &d.members[run.Member]
+	size, start, heads := m.header(), out.Position, read.(*blkReader).heads
+	for ; i < len(heads) && took < run.Room; i++ {
+		h := &heads[i]
+		if h.time > run.Until {
+			break
+		}
+		data := run.Data[took : took+size+int(h.payload)]
+		out.Position = start + int64(took)
+		out.Tally.Lines++
+		d.record(m, h, data[:size], data[size:], out)
+		m.time = max(h.time, m.time)
+		out.Lineno++
+		took += len(data)
 	}
 	return took
 }

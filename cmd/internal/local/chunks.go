@@ -81,7 +81,7 @@ func (w *chunkWriter) write(c *ingest.Chunk) error {
 			})
 		}
 	}
-	return w.store(drafts)
+	return w.store(drafts, c.Alone)
 }
 
 // cuts says where to cut rows into row groups.
@@ -94,7 +94,7 @@ func cuts(rows []int32, c *ingest.Chunk, device func(int32) ingest.Name) []int {
 }
 
 // store writes the parts of a chunk, row group by row group.
-func (w *chunkWriter) store(drafts []draft) error {
+func (w *chunkWriter) store(drafts []draft, alone <-chan struct{}) error {
 	var pieces []piece
 	for i, d := range drafts {
 		from := 0
@@ -104,7 +104,7 @@ func (w *chunkWriter) store(drafts []draft) error {
 		}
 	}
 	var file *lake.Writer
-	err := w.packing.inOrder(len(pieces), w.workers, func(i int, h *hand, to *lake.Packed) error {
+	err := w.packing.inOrder(len(pieces), w.workers, alone, func(i int, h *hand, to *lake.Packed) error {
 		p := pieces[i]
 		cols := drafts[p.draft].columns(p.from, p.to, h)
 		return to.Pack(nullable(lake.Fields(cols)), cols)

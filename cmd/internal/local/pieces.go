@@ -33,7 +33,7 @@ type packing struct {
 
 // inOrder packs n row groups, several at once, and stores them in their order. It
 // is done when it returns; an error of either ends it.
-func (m *packing) inOrder(n, workers int, pack func(i int, h *hand, to *lake.Packed) error, store func(i int, g *lake.Packed) error) error {
+func (m *packing) inOrder(n, workers int, alone <-chan struct{}, pack func(i int, h *hand, to *lake.Packed) error, store func(i int, g *lake.Packed) error) error {
 	workers = min(workers, n)
 	for len(m.hands) < workers {
 		m.hands = append(m.hands, new(hand))
@@ -69,8 +69,15 @@ func (m *packing) inOrder(n, workers int, pack func(i int, h *hand, to *lake.Pac
 	var next atomic.Int64
 	quit := make(chan struct{})
 	var group sync.WaitGroup
-	for _, h := range m.hands[:workers] {
+	for k, h := range m.hands[:workers] {
 		group.Go(func() {
+			if k == workers-1 && alone != nil {
+				select {
+				case <-alone:
+				case <-quit:
+					return
+				}
+			}
 			for {
 				select {
 				case <-quit:
