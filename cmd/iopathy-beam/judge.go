@@ -16,7 +16,7 @@ import (
 // sampleFn leaves what the fit may take of the windows of a share.
 type sampleFn struct{ Spec string }
 
-func (f *sampleFn) ProcessElement(ctx context.Context, text string, emit func(string)) error {
+func (f *sampleFn) ProcessElement(ctx context.Context, text string, emit func(string)) (err error) {
 	spec, share, err := shareOf(f.Spec, text)
 	if err != nil {
 		return err
@@ -25,12 +25,22 @@ func (f *sampleFn) ProcessElement(ctx context.Context, text string, emit func(st
 	if err != nil {
 		return err
 	}
-	if share.Dir, err = spec.scratch("sample"); err != nil {
+	r, err := spec.enter(ctx, false)
+	if err != nil {
 		return err
 	}
-	if err := spec.job().SampleHosts(share.HostShare, rules, share.Dir); err != nil {
+	defer func() { err = r.leave(err) }()
+	dir, name, err := r.scratch("sample")
+	if err == nil {
+		err = r.job().SampleHosts(share.HostShare, rules, dir)
+	}
+	if err == nil {
+		err = r.keep(name)
+	}
+	if err != nil {
 		return err
 	}
+	share.Kept = name
 	return emitJSON(ctx, emit, share)
 }
 
@@ -46,9 +56,9 @@ func shareOf(specText, text string) (Spec, hostShare, error) {
 	return spec, share, nil
 }
 
-// allShares gives all shares, in the order of their hosts, and where the last step has
-// left what it made of them.
-func allShares(next func(*string) bool) (shares []hostShare, dirs []string, err error) {
+// allShares gives all shares, in the order of their hosts, and the names of what the last
+// step has left of them.
+func allShares(next func(*string) bool) (shares []hostShare, names []string, err error) {
 	for text := ""; next(&text); {
 		var share hostShare
 		if err := json.Unmarshal([]byte(text), &share); err != nil {
@@ -58,20 +68,26 @@ func allShares(next func(*string) bool) (shares []hostShare, dirs []string, err 
 	}
 	slices.SortFunc(shares, func(a, b hostShare) int { return cmp.Compare(a.Number, b.Number) })
 	for i := range shares {
-		dirs = append(dirs, shares[i].Dir)
+		names = append(names, shares[i].Kept)
 	}
-	return shares, dirs, nil
+	return shares, names, nil
 }
 
 // fitFn fits the model. It gives the shares to be labelled, and the model.
 type fitFn struct{ Spec string }
 
-func (f *fitFn) ProcessElement(ctx context.Context, _ int, next func(*string) bool, emit, model func(string)) error {
+func (f *fitFn) ProcessElement(ctx context.Context, _ int, next func(*string) bool, emit, model func(string)) (err error) {
 	spec, err := decodeSpec(f.Spec)
 	if err != nil {
 		return err
 	}
-	shares, dirs, err := allShares(next)
+	shares, names, err := allShares(next)
+	if err != nil {
+		return err
+	}
+	r := spec.room(ctx)
+	defer func() { err = r.leave(err) }()
+	dirs, err := r.allKept(names)
 	if err != nil {
 		return err
 	}
@@ -79,7 +95,7 @@ func (f *fitFn) ProcessElement(ctx context.Context, _ int, next func(*string) bo
 	if err != nil {
 		return err
 	}
-	fit, err := spec.job().FitSamples(dirs, inv, rules, spec.Refit)
+	fit, err := r.job().FitSamples(dirs, inv, rules, spec.Refit)
 	if err != nil {
 		return err
 	}
@@ -100,7 +116,7 @@ func (f *fitFn) ProcessElement(ctx context.Context, _ int, next func(*string) bo
 // labelFn labels a share by the model.
 type labelFn struct{ Spec string }
 
-func (f *labelFn) ProcessElement(ctx context.Context, text, model string, emit func(string)) error {
+func (f *labelFn) ProcessElement(ctx context.Context, text, model string, emit func(string)) (err error) {
 	spec, share, err := shareOf(f.Spec, text)
 	if err != nil {
 		return err
@@ -113,13 +129,23 @@ func (f *labelFn) ProcessElement(ctx context.Context, text, model string, emit f
 	if err != nil {
 		return err
 	}
-	if share.Dir, err = spec.scratch("label"); err != nil {
-		return err
-	}
-	labels, err := spec.job().LabelHosts(share.HostShare, fit, inv, rules, share.Dir)
+	r, err := spec.enter(ctx, false)
 	if err != nil {
 		return err
 	}
+	defer func() { err = r.leave(err) }()
+	dir, name, err := r.scratch("label")
+	if err != nil {
+		return err
+	}
+	labels, err := r.job().LabelHosts(share.HostShare, fit, inv, rules, dir)
+	if err == nil {
+		err = r.keep(name)
+	}
+	if err != nil {
+		return err
+	}
+	share.Kept = name
 	countLabels.Inc(ctx, labels)
 	return emitJSON(ctx, emit, share)
 }
@@ -128,12 +154,12 @@ func (f *labelFn) ProcessElement(ctx context.Context, text, model string, emit f
 // its files.
 type reportFn struct{ Spec string }
 
-func (f *reportFn) ProcessElement(ctx context.Context, _ int, next func(*string) bool, model string, emit func(string)) error {
+func (f *reportFn) ProcessElement(ctx context.Context, _ int, next func(*string) bool, model string, emit func(string)) (err error) {
 	spec, err := decodeSpec(f.Spec)
 	if err != nil {
 		return err
 	}
-	shares, dirs, err := allShares(next)
+	shares, names, err := allShares(next)
 	if err != nil {
 		return err
 	}
@@ -141,12 +167,24 @@ func (f *reportFn) ProcessElement(ctx context.Context, _ int, next func(*string)
 	if err != nil {
 		return err
 	}
+	r, err := spec.enter(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = r.leave(err) }()
 	in := new(local.Ingested)
-	if err := spec.kept(shares[0].In, in); err != nil {
+	if err := r.tell(shares[0].In, in); err != nil {
 		return err
 	}
 	in.Ticks = shares[0].Ticks
-	job := spec.job()
+	dirs, err := r.allKept(names)
+	if err != nil {
+		return err
+	}
+	if spec.Config.Out, err = r.report(); err != nil {
+		return err
+	}
+	job := r.job()
 	if err := job.TakeBackLabels(); err != nil {
 		return err
 	}
@@ -157,6 +195,12 @@ func (f *reportFn) ProcessElement(ctx context.Context, _ int, next func(*string)
 	files, err := report(ctx, spec, job, in, func(inv reduce.Inventory, rules *cluster.Rules) (*local.Diagnosed, error) {
 		return job.DiagnoseHosts(windows, dirs, fit, inv, rules)
 	})
+	if err == nil {
+		err = r.publish()
+	}
+	if err == nil {
+		err = r.sendReport()
+	}
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/iopathy/iopathy/configs"
+	"github.com/iopathy/iopathy/ingest/bucket"
 	_ "github.com/iopathy/iopathy/ingest/formats"
 )
 
@@ -42,7 +43,8 @@ const usage = `iopathy-beam [BEAM FLAGS] run SOURCE... --out DIR [--shards N] [-
 
 iopathy's main job on an engine: Prism in this process, or by
   --runner=universal --endpoint=HOST:8099 --environment_type=LOOPBACK|PROCESS|DOCKER
-one that speaks Beam's portable protocol. Paths must mean the same to all workers.
+one that speaks Beam's portable protocol. Paths must mean the same to all workers;
+SOURCE, --lake and --out may be URLs of buckets, such as s3://BUCKET/PREFIX.
 
 Beam's flags:
 `
@@ -65,7 +67,7 @@ func run(ctx context.Context, runner string, args []string, stdout, stderr io.Wr
 	for _, c := range counters {
 		fmt.Fprintf(stdout, "%s %d\n", c.Name, c.Value)
 	}
-	fmt.Fprintln(stdout, "wrote", spec.Config.Out)
+	fmt.Fprintln(stdout, "wrote", bucket.Redact(spec.Config.Out))
 	return 0
 }
 
@@ -75,8 +77,8 @@ func parse(args []string) (Spec, time.Duration, error) {
 	fs := pflag.NewFlagSet("iopathy-beam", pflag.ContinueOnError)
 	fs.Usage = func() {}
 	file := fs.String("config", "", "YAML file of settings")
-	fs.String("out", d.Out, "directory of the report, and of the lake if --lake says nothing else")
-	fs.String("lake", d.Lake, "directory of the lake")
+	fs.String("out", d.Out, "directory, or URL of a bucket, of the report, and of the lake if --lake says nothing else")
+	fs.String("lake", d.Lake, "directory, or URL of a bucket, of the lake")
 	fs.String("inventory", d.Inventory, "CSV of devices")
 	fs.String("model", d.Model, "label with this model file instead of fitting")
 	fs.Duration("window", d.Window, "length of a window")
@@ -167,5 +169,5 @@ func submit(ctx context.Context, runner string, spec Spec, deadline time.Duratio
 		}
 		return 1
 	})
-	return all, os.RemoveAll(spec.work())
+	return all, spec.clean(ctx)
 }

@@ -64,12 +64,14 @@ func build(spec string) *beam.Pipeline {
 // listFn cuts the inputs into pieces.
 type listFn struct{}
 
-func (f *listFn) ProcessElement(ctx context.Context, text string, emit func(string)) error {
+func (f *listFn) ProcessElement(ctx context.Context, text string, emit func(string)) (err error) {
 	spec, err := decodeSpec(text)
 	if err != nil {
 		return err
 	}
-	sources, err := spec.job().Sources(ctx, spec.Sources)
+	r := spec.room(ctx)
+	defer func() { err = r.leave(err) }()
+	sources, err := r.job().Sources(ctx, spec.Sources)
 	if err != nil {
 		return err
 	}
@@ -114,7 +116,10 @@ func (f *readFn) ProcessElement(ctx context.Context, text string, emit func(stri
 	if err != nil {
 		return err
 	}
-	sources, err := f.found.find(f.Spec, func() (*local.Sources, error) { return spec.job().Sources(ctx, spec.Sources) })
+	sources, err := f.found.find(f.Spec, func() (*local.Sources, error) {
+		on := context.WithoutCancel(ctx) // others read by them after this element
+		return spec.room(on).job().Sources(on, spec.Sources)
+	})
 	if err != nil {
 		return err
 	}
@@ -122,8 +127,9 @@ func (f *readFn) ProcessElement(ctx context.Context, text string, emit func(stri
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		return fmt.Errorf("piece: %w", err)
 	}
-	r, err := sources.Read(ctx, p, spec.lake())
-	if err != nil {
+	in := spec.room(ctx)
+	r, err := in.read(sources, p)
+	if err = in.leave(err); err != nil {
 		return err
 	}
 	countPieces.Inc(ctx, 1)
@@ -150,7 +156,7 @@ type foldShare struct {
 // gatherFn makes the manifest of all pieces.
 type gatherFn struct{ Spec string }
 
-func (f *gatherFn) ProcessElement(ctx context.Context, _ int, next func(*string) bool, emit func(string)) error {
+func (f *gatherFn) ProcessElement(ctx context.Context, _ int, next func(*string) bool, emit func(string)) (err error) {
 	spec, err := decodeSpec(f.Spec)
 	if err != nil {
 		return err
@@ -163,7 +169,12 @@ func (f *gatherFn) ProcessElement(ctx context.Context, _ int, next func(*string)
 		}
 		pieces = append(pieces, p)
 	}
-	job := spec.job()
+	r, err := spec.enter(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = r.leave(err) }()
+	job := r.job()
 	sources, err := job.Sources(ctx, spec.Sources)
 	if err != nil {
 		return err
@@ -179,7 +190,10 @@ func (f *gatherFn) ProcessElement(ctx context.Context, _ int, next func(*string)
 	if !in.Useful() {
 		return errors.New("nothing to report: no input gave an event or a sample")
 	}
-	if g.In, err = spec.keep("gathered", in); err != nil {
+	if err := r.publish(); err != nil {
+		return err
+	}
+	if g.In, err = r.told("gathered", in); err != nil {
 		return err
 	}
 	for i := range spec.Shards {
@@ -193,13 +207,13 @@ func (f *gatherFn) ProcessElement(ctx context.Context, _ int, next func(*string)
 // foldFn folds a share.
 type foldFn struct{ Spec string }
 
-// foldDone is where what was folded lies.
+// foldDone is the name of what was folded.
 type foldDone struct {
-	Dir string
+	Kept string
 	gathered
 }
 
-func (f *foldFn) ProcessElement(ctx context.Context, text string, emit func(string)) error {
+func (f *foldFn) ProcessElement(ctx context.Context, text string, emit func(string)) (err error) {
 	spec, err := decodeSpec(f.Spec)
 	if err != nil {
 		return err
@@ -208,17 +222,25 @@ func (f *foldFn) ProcessElement(ctx context.Context, text string, emit func(stri
 	if err := json.Unmarshal([]byte(text), &share); err != nil {
 		return fmt.Errorf("share of the folds: %w", err)
 	}
-	dir, err := spec.scratch("fold")
+	r, err := spec.enter(ctx, false)
 	if err != nil {
 		return err
 	}
-	windows, ticks, err := spec.job().FoldLake(ctx, share.Sources, share.Shard, dir)
+	defer func() { err = r.leave(err) }()
+	dir, name, err := r.scratch("fold")
 	if err != nil {
+		return err
+	}
+	windows, ticks, err := r.job().FoldLake(ctx, share.Sources, share.Shard, dir)
+	if err != nil {
+		return err
+	}
+	if err := r.keep(name); err != nil {
 		return err
 	}
 	countWindows.Inc(ctx, windows)
 	countTicks.Inc(ctx, ticks)
-	return emitJSON(ctx, emit, foldDone{dir, share.gathered})
+	return emitJSON(ctx, emit, foldDone{name, share.gathered})
 }
 
 // takeFn takes the windows of all shares into the lake, and gives their hosts in
@@ -231,28 +253,37 @@ type hostShare struct {
 	Number int
 	Ticks  int64 // of all
 	In     string
-	Dir    string // with what the last step has left of it
+	Kept   string // name of what the last step has left of it
 }
 
-func (f *takeFn) ProcessElement(ctx context.Context, _ int, next func(*string) bool, emit func(string)) error {
+func (f *takeFn) ProcessElement(ctx context.Context, _ int, next func(*string) bool, emit func(string)) (err error) {
 	spec, err := decodeSpec(f.Spec)
 	if err != nil {
 		return err
 	}
-	var dirs []string
+	var names []string
 	var g gathered
 	for text := ""; next(&text); {
 		var done foldDone
 		if err := json.Unmarshal([]byte(text), &done); err != nil {
 			return fmt.Errorf("what was folded: %w", err)
 		}
-		dirs, g = append(dirs, done.Dir), done.gathered
+		names, g = append(names, done.Kept), done.gathered
 	}
-	in := new(local.Ingested)
-	if err := spec.kept(g.In, in); err != nil {
+	r, err := spec.enter(ctx, true)
+	if err != nil {
 		return err
 	}
-	job := spec.job()
+	defer func() { err = r.leave(err) }()
+	in := new(local.Ingested)
+	if err := r.tell(g.In, in); err != nil {
+		return err
+	}
+	dirs, err := r.allKept(names)
+	if err != nil {
+		return err
+	}
+	job := r.job()
 	if err := job.TakeBack(); err != nil {
 		return err
 	}
@@ -263,6 +294,9 @@ func (f *takeFn) ProcessElement(ctx context.Context, _ int, next func(*string) b
 		return err
 	}
 	shares, ticks, err := job.TakeFolds(ctx, in.IDs, spec.Shards)
+	if err == nil {
+		err = r.publish()
+	}
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,11 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"sync"
@@ -12,12 +13,12 @@ import (
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/configs"
-	"github.com/iopathy/iopathy/ingest/lake"
+	"github.com/iopathy/iopathy/ingest/bucket"
 	"github.com/iopathy/iopathy/reduce"
 )
 
 // Spec is the job, as every worker is told of it. Paths are those of a file system
-// that all share.
+// that all share; the lake, the output and sources may be URLs of buckets.
 type Spec struct {
 	Config  configs.Config
 	Sources []string
@@ -61,11 +62,15 @@ func (s Spec) lake() string {
 	if s.Config.Lake != "" {
 		return s.Config.Lake
 	}
+	if p, err := bucket.Parse(s.Config.Out); err == nil {
+		out := p.URL(path.Join(p.Key, "lake"))
+		if p.Query != "" {
+			out += "?" + p.Query
+		}
+		return out
+	}
 	return filepath.Join(s.Config.Out, "lake")
 }
-
-// work is where workers leave what is of no use when the job is done.
-func (s Spec) work() string { return filepath.Join(s.Config.Out, ".folds") }
 
 func (s Spec) rules() (cluster.Catalogue, *cluster.Rules, error) {
 	c, err := configs.LoadCatalogue(s.Config.Catalogue)
@@ -102,14 +107,7 @@ func (s Spec) check() error {
 	if _, _, err := s.rules(); err != nil {
 		return err
 	}
-	manifests, err := lake.Manifests(s.lake())
-	if err != nil {
-		return err
-	}
-	if len(manifests) > 0 {
-		return fmt.Errorf("lake %s holds runs already: this makes a lake of its own", s.lake())
-	}
-	return local.CheckOut(s.Config.Out, false)
+	return s.free(context.Background())
 }
 
 // sourcesOf keeps what a worker has found of the sources of a job, since it reads
@@ -132,42 +130,4 @@ func (c *sourcesOf) find(spec string, find func() (*local.Sources, error)) (*loc
 	}
 	c.spec, c.all = spec, all
 	return all, nil
-}
-
-// scratch makes a directory for one try of a step.
-func (s Spec) scratch(step string) (string, error) {
-	if err := os.MkdirAll(s.work(), 0o777); err != nil {
-		return "", fmt.Errorf("%s: %w", step, err)
-	}
-	dir, err := os.MkdirTemp(s.work(), step+"-")
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", step, err)
-	}
-	return dir, nil
-}
-
-// keep writes what a later step needs of this try into a file, and gives its name.
-func (s Spec) keep(step string, v any) (string, error) {
-	dir, err := s.scratch(step)
-	if err != nil {
-		return "", err
-	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", step, err)
-	}
-	path := filepath.Join(dir, step+".json")
-	return path, lake.WriteFileAtomic(path, data)
-}
-
-// kept reads what keep has written.
-func (s Spec) kept(path string, v any) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("what an earlier step has left: %w", err)
-	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/cmd/internal/mirror"
 	"github.com/iopathy/iopathy/ingest/bucket"
+	"github.com/iopathy/iopathy/ingest/lake"
 )
 
 // bucketOf gives the bucket of a URL, and what the URL says.
@@ -165,10 +166,24 @@ func (a *app) shareDirs(args []string) (*local.Shares, []*mirror.Folder, error) 
 	}
 	for i, f := range folders {
 		if f != nil {
-			shares.Bring(i, f)
+			shares.Bring(i, lentShare{f, a})
 		}
 	}
 	return shares, folders, nil
+}
+
+// lentShare is a share in a bucket. A lake in the same bucket takes its parts without
+// their bytes coming here.
+type lentShare struct {
+	*mirror.Folder
+	a *app
+}
+
+func (l lentShare) BringParts(folder string, parts []lake.Part) error {
+	if l.a.mirror != nil && l.a.mirror.Lend(l.Folder) {
+		return l.Stand(folder, parts)
+	}
+	return l.Folder.BringParts(folder, parts)
 }
 
 // send puts what a verb has written for folders of buckets there. What asks for an exit

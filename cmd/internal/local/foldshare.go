@@ -68,7 +68,12 @@ func (j *Job) FoldLake(ctx context.Context, sources string, shard Shard, dir str
 			return 0, 0, err
 		}
 	}
-	return one.leaveFolds(ctx, shard, sources, func(path string) error { return lake.Adopt(j.Lake, dir, path) })
+	return one.leaveFolds(ctx, shard, sources, func(path string) error {
+		if err := j.Fetch(path); err != nil {
+			return err
+		}
+		return lake.Adopt(j.Lake, dir, path)
+	})
 }
 
 // leaveFolds folds the share of a shard of the job's lake, which is none but in name,

@@ -112,7 +112,7 @@ func (j *Job) Write(ctx context.Context, dir string, d *Diagnosed, catalogue clu
 
 // unsaid are the settings that differ between machines and runs of the same
 // input, or tell where things lie: the report says nothing of them.
-var unsaid = []string{"sources", "lake", "out", "inventory", "workers", "output", "fail_on", "catalogue", "model", "report.echarts_js", "anonymise", "ingest.read_bytes", "ingest.clock_offset"}
+var unsaid = []string{"sources", "lake", "out", "inventory", "workers", "output", "fail_on", "catalogue", "model", "report.echarts_js", "anonymise", "ingest.read_bytes", "ingest.clock_offset", "bucket.dir", "bucket.keep_mib", "bucket.lease"}
 
 // always are the settings that the report tells even when they are the default.
 var always = []string{"window", "tick", "seed", "scale", "max_rejects", "cluster.k", "ingest.zone", "ingest.interval"}

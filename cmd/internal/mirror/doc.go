@@ -4,6 +4,7 @@
 //  1. Open makes a working copy: a directory that a lake's files appear in. What
 //     says which files count (manifests, models, the registry) is read at once;
 //     of all others stands a hole of their size, until Fetch is asked for them.
+//     Open reads a part by ranges: its blocks lie beside the working copy.
 //  2. The stages read and write there. They know nothing of buckets.
 //  3. Publish sends what they changed. A journal in the bucket is the moment at
 //     which all of it is seen: before it a reader finds the lake as it was, after

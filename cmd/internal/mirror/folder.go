@@ -30,6 +30,8 @@ type Folder struct {
 	mu   sync.Mutex
 	was  map[string]os.FileInfo // what stands for what the bucket holds
 	here map[string]bool        // of these: their bytes are
+
+	stand []stand
 }
 
 const lockFile = ".lock"
@@ -139,9 +141,46 @@ func (f *Folder) BringParts(below string, parts []lake.Part) error {
 	return g.Wait()
 }
 
-// BringBelow is Bring of all files below a folder of it.
+// Stand makes holes of their size stand for parts of the lake that lies in a folder
+// below, for a Copy that the folder was lent to.
+func (f *Folder) Stand(below string, parts []lake.Part) error {
+	for _, p := range parts {
+		rel := path.Join(below, p.Path)
+		if !isFile(rel) {
+			return fmt.Errorf("mirror: %q is no file of a folder", rel)
+		}
+		at := filepath.Join(f.dir, filepath.FromSlash(rel))
+		err := os.MkdirAll(filepath.Dir(at), 0o777)
+		if err == nil {
+			err = os.WriteFile(at, nil, 0o666)
+		}
+		if err == nil {
+			err = os.Truncate(at, p.Bytes)
+		}
+		info, serr := os.Stat(at)
+		if err = errors.Join(err, serr); err != nil {
+			return fmt.Errorf("mirror: %s: %w", rel, err)
+		}
+		f.mu.Lock()
+		f.was[rel] = info
+		f.stand = append(f.stand, stand{f.shelf.key(rel), info})
+		f.mu.Unlock()
+	}
+	return nil
+}
+
+// stand is a hole, and the key of the object that it stands for.
+type stand struct {
+	key  string
+	info os.FileInfo
+}
+
+// BringBelow is Bring of all files below a folder of it; "" is all.
 func (f *Folder) BringBelow(below string) error {
-	all, err := f.shelf.list(f.ctx, below+"/")
+	if below != "" {
+		below += "/"
+	}
+	all, err := f.shelf.list(f.ctx, below)
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,9 @@ type Copy struct {
 	blocks   int64         // bytes of files that are read by ranges
 	numbered int           // of these files, those that there were
 	carried  chan struct{} // requests for ranges that are under way
+
+	lent  []*Folder
+	stand map[int64][]stand // of lent, by size
 }
 
 // file is a file of the lake that the bucket holds.

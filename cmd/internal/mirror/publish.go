@@ -35,6 +35,7 @@ func (c *Copy) Publish(ctx context.Context) error {
 	if c.lease == nil {
 		return errors.New("mirror: publish: the lake was opened for reading alone")
 	}
+	c.listLent()
 	what, err := c.changes()
 	if err != nil || len(what.put)+len(what.remove) == 0 {
 		return errors.Join(err, c.trim())
@@ -156,6 +157,9 @@ func (c *Copy) send(ctx context.Context, what *change, to map[string]string) err
 			if err := c.shelf.mayWrite(); err != nil {
 				return err
 			}
+			if key := c.lentKey(what.put[rel]); key != "" {
+				return c.shelf.b.Copy(gctx, c.shelf.key(to[rel]), key)
+			}
 			size, open := what.put[rel].Size(), func() (io.ReadCloser, error) { return os.Open(c.path(rel)) }
 			if slices.Contains(own, rel) {
 				size, open = 0, fromMemory(nil)
@@ -173,7 +177,7 @@ func (c *Copy) published(what *change) {
 			c.forget(was)
 		}
 		c.fetched++
-		c.files[rel] = &file{object: rel, size: info.Size(), local: info, here: true, used: c.fetched}
+		c.files[rel] = &file{object: rel, size: info.Size(), local: info, here: c.lentKey(info) == "", used: c.fetched}
 	}
 	for _, rel := range what.remove {
 		c.forget(c.files[rel])

@@ -430,3 +430,55 @@ func TestFolder(t *testing.T) {
 		}
 	}
 }
+
+// TestLend has the lake take a part of a share in its own bucket: the store copies it, and
+// nothing of it comes here.
+func TestLend(t *testing.T) {
+	b, ctx, dir := over(t, memblob.OpenBucket(nil)), context.Background(), t.TempDir()
+	data := noise(8, 2*lake.BlockBytes)
+	const rel = "events/date=2026-11-29/host=h/part-0.parquet"
+	putObject(t, b, "share/lake/"+rel, data)
+	f, err := EmptyFolder(ctx, b, "share", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c, err := Open(ctx, b, "it", Options{Write: true, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if !c.Lend(f) {
+		t.Fatal("a folder of the same bucket, on the same disk, is not lent")
+	}
+	other, err := EmptyFolder(ctx, over(t, memblob.OpenBucket(nil)), "share", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if c.Lend(other) {
+		t.Error("a folder of another bucket is lent")
+	}
+	if err := f.Stand("lake", []lake.Part{{Path: rel, Bytes: int64(len(data))}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := lake.Adopt(filepath.Join(f.Dir(), "lake"), c.Dir(), rel); err != nil {
+		t.Fatal(err)
+	}
+	before := b.Received()
+	if err := c.Publish(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Received() - before; got > 1000 {
+		t.Errorf("%d bytes came here", got)
+	}
+	if got := objects(t, b, "it/")[rel]; got != string(data) {
+		t.Errorf("the lake has %d bytes, or others", len(got))
+	}
+	if err := c.Fetch(rel); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(c.path(rel)); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("fetched after: %d bytes, or others: %v", len(got), err)
+	}
+}
