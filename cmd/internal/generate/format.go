@@ -70,7 +70,7 @@ type Output struct {
 }
 
 // outputBytes is what is written at once.
-const outputBytes = 256 << 10
+const outputBytes = 64 << 10
 
 func newOutput(to io.Writer) *Output {
 	return &Output{Text: make([]byte, 0, outputBytes+64<<10), to: to}
