@@ -57,8 +57,8 @@ func (a *blkBriefs) record(i int, line []byte, r *blkRecord) {
 		*r = a.all[b.sector]
 		return
 	}
-	*r = blkRecord{
-		TimeNS: b.timeNS, Sector: b.sector, Sectors: uint64(b.sectors), Dev: b.dev, PID: b.pid,
-		Action: b.action, Op: b.op, Flags: b.flags, Comm: line[b.comm:][:b.size], Text: line,
-	}
+	// Field by field: a literal would be made elsewhere and copied.
+	r.TimeNS, r.Sector, r.Sectors, r.Dev, r.PID = b.timeNS, b.sector, uint64(b.sectors), b.dev, b.pid
+	r.Action, r.Op, r.Flags, r.Comm, r.Text = b.action, b.op, b.flags, line[b.comm:][:b.size], line
+	r.Other, r.Cgroup, r.From, r.Error, r.Pass = 0, 0, 0, 0, false
 }

@@ -119,10 +119,11 @@ func (d *blkparse) quick(line []byte) bool {
 	} else if len(text) == 0 || text[0] == '(' {
 		return false
 	}
-	d.rec = blkRecord{
-		TimeNS: d.base + sec*1e9 + nsec, Sector: uint64(sector), Sectors: sectors, Dev: d.near.dev, PID: pid,
-		Action: action, Op: near.op, Flags: near.flags, Comm: text, Text: line,
-	}
+	// Field by field: a literal would be made elsewhere and copied.
+	r := &d.rec
+	r.TimeNS, r.Sector, r.Sectors, r.Dev, r.PID = d.base+sec*1e9+nsec, uint64(sector), sectors, d.near.dev, pid
+	r.Action, r.Op, r.Flags, r.Comm, r.Text = action, near.op, near.flags, text, line
+	r.Other, r.Cgroup, r.From, r.Error, r.Pass = 0, 0, 0, 0, false
 	return true
 }
 
