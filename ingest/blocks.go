@@ -9,7 +9,7 @@ import (
 
 // blockBytes is the size of a block of lines: small enough for a core's cache,
 // large enough that handing it on costs nothing.
-const blockBytes = 256 << 10
+const blockBytes = 128 << 10
 
 // block is what one decoder takes at a time: whole lines that all start in one
 // chunk, or the head of one line that is bad as such.
