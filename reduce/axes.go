@@ -11,6 +11,7 @@ import (
 const (
 	hostPause    = 0.25 // s: gaps up to it are any busy host's scheduling
 	longMedians  = 8    // median latencies that a gap must exceed
+	manyWaiting  = 8    // requests waiting, from which on a gap is held against the time between completions
 	smallReads   = 4.5  // log10 bytes: up to it a re-read counts in full
 	largeReads   = 5.3  // from it on it counts leastReread
 	leastReread  = 0.25
@@ -81,13 +82,16 @@ func rereads(w *features.Window) float64 {
 	return share * small * math.Sqrt(max(fact(w, features.CtxReadShare, 1), 0))
 }
 
-// gap is stall_gap held against the host's own pauses and the window's median.
+// gap is stall_gap held against the host's own pauses and the window's median. Where
+// many wait, the median may be that of those that hung; what nothing completes for is
+// then held against the time between completions, by Little's law the median over
+// those in flight.
 func gap(w *features.Window) float64 {
 	s := w.Context[features.CtxStallSeconds]
 	if math.IsNaN(s) {
 		return w.Vector[features.StallGap]
 	}
-	limit := max(hostPause, longMedians*fact(w, features.CtxLatencyP50, 0)/1e3)
+	limit := max(hostPause, longMedians*fact(w, features.CtxLatencyP50, 0)/1e3*min(1, manyWaiting/max(fact(w, features.CtxStallWaiting, 0), 1)))
 	return max(math.Log10(max(s, 1e-3)/limit), 0)
 }
 

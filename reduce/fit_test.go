@@ -323,14 +323,16 @@ func TestAxes(t *testing.T) {
 	check("a scan in large reads", reread(0.8, 0, 1<<20, 1), 0.2)
 	check("few reads among writes", reread(0.8, 0, 4096, 0.25), 0.4)
 
-	stall := func(s, median float64) float64 {
+	stall := func(s, median, waiting float64) float64 {
 		return gap(base(func(w *features.Window) {
-			w.Context[features.CtxStallSeconds], w.Context[features.CtxLatencyP50] = s, median
+			w.Context[features.CtxStallSeconds], w.Context[features.CtxLatencyP50], w.Context[features.CtxStallWaiting] = s, median, waiting
 		}))
 	}
-	check("a gap of 2.5 s", stall(2.5, 1), 1)
-	check("a pause of the host", stall(0.2, 1), 0)
-	check("a gap that is nothing to such latencies", stall(2.5, 1000), 0)
+	check("a gap of 2.5 s", stall(2.5, 1, 30), 1)
+	check("a pause of the host", stall(0.2, 1, 30), 0)
+	check("a gap that is nothing to such latencies", stall(2.5, 1000, 4), 0)
+	check("a gap in which so many waited that their latency is its own", stall(2.5, 2000, 640), 1)
+	check("a gap of a source that doesn't tell who waited", stall(2.5, 1000, math.NaN()), 0)
 
 	p := Point{Window: base(func(w *features.Window) {
 		w.Vector[features.WriteFlood] = 0.7

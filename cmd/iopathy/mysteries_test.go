@@ -239,4 +239,41 @@ func TestLookAlikes(t *testing.T) {
 			return []string{served("sda", 380*shake(at, 1), 340, 17*shake(at, 2), 15, 12, 18, 99.5)}
 		}),
 	})
+	// Dirty pages go out in floods: the reads beside them wait, and so does a window
+	// of which the first report is missing, since no queue stands in it.
+	check("a flood of dirty pages is a flood", []string{"writeback-stall"}, []string{"queue-saturation", "media-degradation", "bandwidth-saturation"}, map[string]string{
+		"iostat.txt": intervals(96, func(at int) []string {
+			if at%30 < 4 {
+				return []string{served("sdb", 40*shake(at, 1), 16, 180*shake(at, 2), 900*shake(at, 3), 480, 140*shake(at, 4), 100)}
+			}
+			return []string{served("sdb", 120*shake(at, 1), 16, 0.4*shake(at, 2), 4, 8, 0.5, 6)}
+		}),
+	})
+	// Calls of a mount that wait in the client: the server answers in a millisecond.
+	nfs.Reset()
+	for at := range 48 {
+		ops, rtt, wait, backlog := 75.0, 1.1*shake(at, 1), 0.02, 0.0
+		if at >= 20 {
+			ops, wait, backlog = 1000, 84*shake(at, 2), 180
+		}
+		fmt.Fprintf(&nfs, "\nfiler:/home mounted on /home:\n\n           ops/s       rpc bklog\n%16.3f%16.3f\n", ops*2.4, backlog)
+		for _, op := range []string{"read: ", "write:"} {
+			fmt.Fprintf(&nfs, "%s              ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)  avg queue (ms)          errors\n%24.3f%16.3f%16.3f        0 (0.0%%)%16.3f%16.3f%16.3f        0 (0.0%%)\n",
+				op, ops, ops*8, 8.0, rtt, rtt+wait, wait)
+		}
+	}
+	check("calls that wait for a slot are a queue of the mount", []string{"queue-saturation", "in the client for a free slot"}, []string{"media-degradation", "sudden-stall"}, map[string]string{"nfsiostat.txt": nfs.String()})
+	// A path is away for twelve seconds across the border of two windows, one call
+	// after another piles up: what hung makes the second window's own median.
+	var snoop strings.Builder
+	snoop.WriteString("TIME(s)     COMM           PID    DISK    T  SECTOR     BYTES   LAT(ms)\n")
+	for at := range 240 * 60 {
+		start := float64(at) / 60
+		end := start + 0.0009*shake(at, 1)
+		if start >= 120 && start < 132 {
+			end = 132 + float64(at%60)/1e4
+		}
+		fmt.Fprintf(&snoop, "%-11.6f %-14s %-6d %-7s %s  %-10d %-7d %7.3f\n", end, "postgres", 2211, "sdc", "RRRW"[at%4:at%4+1], at*7919%(1<<30), 8192, (end-start)*1e3)
+	}
+	check("a stall is one on both sides of a border", []string{"sudden-stall"}, []string{"burst-congestion", "queue-saturation", "media-degradation"}, map[string]string{"biosnoop.txt": snoop.String()})
 }
