@@ -129,8 +129,15 @@ type learner struct {
 	o       Options
 }
 
-// few is the number of windows that weigh as much as the next coarser normal.
-func (l *learner) few() float64 { return l.o.Shrink / lengthWeight(l.window) }
+// few is the number of windows of devices that weigh as much as the next coarser
+// normal. One device tells the more the longer it is watched; several tell by how
+// many they are.
+func (l *learner) few(devices int) float64 {
+	if devices > 1 {
+		return l.o.Shrink
+	}
+	return l.o.Shrink / lengthWeight(l.window)
+}
 
 func (l *learner) rate(of []*surveyed, prior float64) float64 {
 	var r []float64
@@ -243,7 +250,7 @@ func (l *learner) groups(all []members) []Group {
 		if windows > 0 {
 			own, n := l.level(pool, g.Rate, rot == "1", nil)
 			g.Source = "rotational"
-			g.Level = shrink(own, n, base.Level, l.few())
+			g.Level = shrink(own, n, base.Level, l.few(len(pool)))
 			if !base.known {
 				g.Level = own
 			}
@@ -275,11 +282,11 @@ func (l *learner) groups(all []members) []Group {
 		if p := l.priorGroup(m.name); p != nil && l.sameKnd {
 			next = *p
 		}
-		g.Level = shrink(own, n, next.Level, l.few())
+		g.Level = shrink(own, n, next.Level, l.few(len(m.devices)))
 		if len(m.devices) < fewDevices {
 			g.Level = min(max(g.Level, quickest(m.rotational)), slowest(m.rotational))
 		}
-		if float64(n) < l.few() {
+		if float64(n) < l.few(len(m.devices)) {
 			g.Source = next.Source
 		}
 		out = append(out, g)
