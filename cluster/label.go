@@ -200,13 +200,21 @@ func (m *Model) diagnosis(p *reduce.Point, l *look, s *saying, j *judge, cause *
 	return d
 }
 
+// flaglessTrust is what is left of the confidence where the source tells no flags: a
+// read of metadata, of a mapped file or ahead of its reader look the same then, and so
+// do a write that somebody waits for and one that nobody does.
+const flaglessTrust = 0.9
+
 // trust scales confidence by what could be seen: the share of the window and
-// of its I/O that is covered where that is low, and the share of the axes that
-// aren't missing.
+// of its I/O that is covered where that is low, whether there were flags, and the
+// share of the axes that aren't missing.
 func trust(w *features.Window, l *look, j *judge) float64 {
 	t := 1.0
 	if w.Coverage < j.o.Coverage {
 		t = max(w.Coverage, 0) / j.o.Coverage
+	}
+	if math.IsNaN(w.Context[features.CtxMetaShare]) {
+		t *= flaglessTrust
 	}
 	if l.lean >= 0 {
 		seen, all := 0.0, 0.0
