@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -75,6 +78,67 @@ func TestEngineCorpus(t *testing.T) {
 	counters := same(t, "universal", want, spec(4))
 	if !t.Failed() {
 		t.Logf("%s, 4 shards: all %d files are the same; %v", *jobopts.EnvironmentType, len(want), counters)
+	}
+}
+
+// hotLog is an event CSV of 45 minutes: one device with so many events that its time is
+// cut by the settings that everybody has, and four with the rest.
+func hotLog(t *testing.T) string {
+	t.Helper()
+	const events, span = 9_000_000, 45 * time.Minute // one of 32 is of another device: 8.7 million are left
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "hot.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	fmt.Fprintln(w, "time_ns,host,device,pid,comm,op,flags,offset_bytes,size_bytes,queue_ns,latency_ns,error")
+	r := rand.New(rand.NewPCG(5, 11))
+	line := make([]byte, 0, 128)
+	for i := range int64(events) {
+		line = strconv.AppendInt(line[:0], 1_795_996_800_000_000_000+i*int64(span)/events, 10)
+		line = append(line, ",h1,"...)
+		if i%32 == 31 {
+			line = append(line, "cold"...)
+			line = strconv.AppendInt(line, i/32%4, 10)
+		} else {
+			line = append(line, "hot"...)
+		}
+		line = append(line, ",7,app,"...)
+		line = append(line, "RRW"[i%3])
+		line = append(line, ",,"...)
+		line = strconv.AppendInt(line, r.Int64N(1<<24)*4096, 10)
+		line = append(line, ",4096,1000,"...)
+		line = strconv.AppendInt(line, 80_000+r.Int64N(400_000), 10)
+		line = append(line, ",0\n"...)
+		if _, err := w.Write(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Flush(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A device with nearly all of the events is folded by several, and what comes of it is
+// what one process makes.
+func TestEngineHot(t *testing.T) {
+	engine(t)
+	logs := hotLog(t)
+	one := specOf(t.TempDir(), 1, "", 64<<20, logs)
+	alone(t, one)
+	want := sums(t, one.Config.Out)
+	counters := same(t, "universal", want, specOf(t.TempDir(), 4, "", 64<<20, logs))
+	count := map[string]int64{}
+	for _, c := range counters {
+		count[c.Name] = c.Value
+	}
+	if count["slices"] < 2 || count["slices_shares"] < 2 {
+		t.Errorf("%d slices of the hot device in %d shares: want two or more", count["slices"], count["slices_shares"])
+	}
+	if !t.Failed() {
+		t.Logf("%s, 4 shards, %d slices of one device in %d of them: all %d files are the same; %v", *jobopts.EnvironmentType, count["slices"], count["slices_shares"], len(want), counters)
 	}
 }
 

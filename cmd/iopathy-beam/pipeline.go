@@ -40,6 +40,8 @@ var (
 	countParts   = beam.NewCounter(space, "parts")
 	countTicks   = beam.NewCounter(space, "ticks")
 	countWindows = beam.NewCounter(space, "windows")
+	countSlices  = beam.NewCounter(space, "slices")        // of hot devices, whose time is cut
+	countCutting = beam.NewCounter(space, "slices_shares") // shares of the folds that had some of them
 	countLabels  = beam.NewCounter(space, "labels")
 	countPassed  = beam.NewCounter(space, "passed") // bytes of elements, once for each that is emitted
 )
@@ -231,15 +233,17 @@ func (f *foldFn) ProcessElement(ctx context.Context, text string, emit func(stri
 	if err != nil {
 		return err
 	}
-	windows, ticks, err := r.job().FoldLake(ctx, share.Sources, share.Shard, dir)
+	n, err := r.job().FoldLake(ctx, share.Sources, share.Shard, dir)
 	if err != nil {
 		return err
 	}
 	if err := r.keep(name); err != nil {
 		return err
 	}
-	countWindows.Inc(ctx, windows)
-	countTicks.Inc(ctx, ticks)
+	countWindows.Inc(ctx, n.Windows)
+	countTicks.Inc(ctx, n.Ticks)
+	countSlices.Inc(ctx, n.Slices)
+	countCutting.Inc(ctx, min(n.Slices, 1))
 	return emitJSON(ctx, emit, foldDone{name, share.gathered})
 }
 

@@ -61,7 +61,7 @@ func (a *app) foldShard(ctx context.Context, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	windows, ticks, err := a.job("").FoldShare(ctx, shares, shard)
+	n, err := a.job("").FoldShare(ctx, shares, shard)
 	if err != nil {
 		return err
 	}
@@ -73,9 +73,9 @@ func (a *app) foldShard(ctx context.Context, dirs []string) error {
 		}
 	}
 	if a.json() {
-		return a.print(map[string]any{"windows": windows, "ticks": ticks})
+		return a.print(map[string]any{"windows": n.Windows, "ticks": n.Ticks})
 	}
-	_, err = fmt.Fprintf(a.stdout, "shard %d/%d: %s, %s\n", shard.Index, shard.Of, cluster.Counted(windows, "window"), cluster.Counted(ticks, "tick"))
+	_, err = fmt.Fprintf(a.stdout, "shard %d/%d: %s, %s\n", shard.Index, shard.Of, cluster.Counted(n.Windows, "window"), cluster.Counted(n.Ticks, "tick"))
 	return err
 }
 

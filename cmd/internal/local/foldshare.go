@@ -11,16 +11,22 @@ import (
 	"github.com/iopathy/iopathy/ingest/lake"
 )
 
+// Folded counts what a shard has folded.
+type Folded struct {
+	Windows, Ticks int64
+	Slices         int64 // of devices whose time is cut
+}
+
 // FoldShare makes the windows and ticks of the share of a shard of all that the
 // shares have read, and leaves them beside what that shard has read. It says how many that are.
-func (j *Job) FoldShare(ctx context.Context, s *Shares, shard Shard) (windows, ticks int64, err error) {
+func (j *Job) FoldShare(ctx context.Context, s *Shares, shard Shard) (Folded, error) {
 	if shard.Of != s.all[0].Of {
-		return 0, 0, fmt.Errorf("shard %d/%d of what %d shards have read: the number of shards must be the same", shard.Index, shard.Of, s.all[0].Of)
+		return Folded{}, fmt.Errorf("shard %d/%d of what %d shards have read: the number of shards must be the same", shard.Index, shard.Of, s.all[0].Of)
 	}
 	at := slices.IndexFunc(s.all, func(sh *Share) bool { return sh.Index == shard.Index })
 	one := j.on(filepath.Join(s.Dirs[at], foldsDir))
 	if err := os.RemoveAll(one.Lake); err != nil {
-		return 0, 0, fmt.Errorf("folds: %w", err)
+		return Folded{}, fmt.Errorf("folds: %w", err)
 	}
 	first := s.all[0]
 	var pieces []*PieceRead
@@ -39,7 +45,7 @@ func (j *Job) FoldShare(ctx context.Context, s *Shares, shard Shard) (windows, t
 		}
 	}
 	if _, err := one.gatherPieces(ctx, pieces, first.Inputs, nil, nil, func(*PieceRead) string { return "" }); err != nil {
-		return 0, 0, err
+		return Folded{}, err
 	}
 	return one.leaveFolds(ctx, shard, first.Sources, func(path string) error {
 		at := from[path]
@@ -54,18 +60,18 @@ func (j *Job) FoldShare(ctx context.Context, s *Shares, shard Shard) (windows, t
 
 // FoldLake makes the windows and ticks of the share of a shard of all that the lake
 // holds, and leaves them in dir for LoadFoldDirs; what is there is removed. The lake stays as it is.
-func (j *Job) FoldLake(ctx context.Context, sources string, shard Shard, dir string) (windows, ticks int64, err error) {
+func (j *Job) FoldLake(ctx context.Context, sources string, shard Shard, dir string) (Folded, error) {
 	one := j.on(dir)
 	if err := os.RemoveAll(dir); err != nil {
-		return 0, 0, fmt.Errorf("folds: %w", err)
+		return Folded{}, fmt.Errorf("folds: %w", err)
 	}
 	manifests, err := j.Manifests()
 	if err != nil {
-		return 0, 0, err
+		return Folded{}, err
 	}
 	for _, m := range manifests {
 		if err := lake.Adopt(j.Lake, dir, lake.RunPath(m.Run)); err != nil {
-			return 0, 0, err
+			return Folded{}, err
 		}
 	}
 	return one.leaveFolds(ctx, shard, sources, func(path string) error {
@@ -78,26 +84,33 @@ func (j *Job) FoldLake(ctx context.Context, sources string, shard Shard, dir str
 
 // leaveFolds folds the share of a shard of the job's lake, which is none but in name,
 // and leaves what came of it there.
-func (j *Job) leaveFolds(ctx context.Context, shard Shard, sources string, fetch func(path string) error) (windows, ticks int64, err error) {
+func (j *Job) leaveFolds(ctx context.Context, shard Shard, sources string, fetch func(path string) error) (n Folded, err error) {
 	cells, err := j.foldSome(ctx, shard, fetch)
 	if err != nil {
-		return 0, 0, err
+		return n, err
 	}
 	for _, c := range cells {
+		cuts := map[string]int64{}
+		for _, u := range c.Order {
+			cuts[u.Device]++
+		}
 		for _, u := range c.Units {
-			windows, ticks = windows+int64(u.Windows), ticks+u.Ticks
+			n.Windows, n.Ticks = n.Windows+int64(u.Windows), n.Ticks+u.Ticks
+			if cuts[c.Order[u.At].Device] > 1 {
+				n.Slices++
+			}
 		}
 	}
 	data, err := json.Marshal(foldShare{Tool, j.Version, sources, shard.Index, shard.Of, cells})
 	if err != nil {
-		return 0, 0, fmt.Errorf("folds: %w", err)
+		return n, fmt.Errorf("folds: %w", err)
 	}
 	for _, table := range []string{lake.Events, lake.Samples, lake.Evidence, "runs", "checkpoints"} { // links, and what counts no more
 		if err := os.RemoveAll(filepath.Join(j.Lake, table)); err != nil {
-			return 0, 0, fmt.Errorf("folds: %w", err)
+			return n, fmt.Errorf("folds: %w", err)
 		}
 	}
-	return windows, ticks, lake.WriteFileAtomic(filepath.Join(j.Lake, foldsFile), append(data, '\n'))
+	return n, lake.WriteFileAtomic(filepath.Join(j.Lake, foldsFile), append(data, '\n'))
 }
 
 // foldSome folds the share of a shard of the lake's cells; fetch brings a part that

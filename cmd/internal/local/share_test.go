@@ -174,7 +174,7 @@ func TestShards(t *testing.T) {
 			}
 			if folds {
 				for i := range n {
-					if _, _, err := shardJob().FoldShare(ctx, shares, Shard{i, n}); err != nil {
+					if _, err := shardJob().FoldShare(ctx, shares, Shard{i, n}); err != nil {
 						t.Fatal(err)
 					}
 					data, err := os.ReadFile(filepath.Join(dirs[i], foldsDir, foldsFile))
