@@ -21,6 +21,9 @@ const (
 	// maxMembers bounds the members of one archive: each costs memory.
 	maxMembers = 1 << 20
 
+	// maxNested bounds how deep archives may lie within one another.
+	maxNested = 3
+
 	// unpackedBytes bounds the disk that unpacked archives take while nobody
 	// reads them: beyond it the oldest is dropped and unpacked anew when needed.
 	unpackedBytes = 1 << 30
@@ -219,7 +222,21 @@ func (f *finder) expand(in Input) (bool, error) {
 	if !plain {
 		a.cache = &f.unpacked
 	}
-	return f.members(a, in.Path)
+	return f.members(a, in.Path, 0)
+}
+
+// nested takes a member that is an archive itself as its members, depth deep in
+// others.
+func (f *finder) nested(in Input, depth int) bool {
+	if _, ok, err := archiveOf(in, f.o); err != nil || !ok {
+		return false
+	}
+	if depth > maxNested {
+		f.skips = append(f.skips, Skip{Path: in.Path, Reason: "an archive within too many others: unpack it first", Lost: true})
+		return true
+	}
+	ok, err := f.members(&archive{open: in.Open, o: f.o, cache: &f.unpacked}, in.Path, depth)
+	return ok && err == nil
 }
 
 // expandPipe is expand for the standard input, which can be read but once: if
@@ -236,11 +253,12 @@ func (f *finder) expandPipe(in *Input, stdin io.Reader) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	return f.members(&archive{open: in.Open, o: f.o, cache: &f.unpacked, once: true}, in.Path)
+	return f.members(&archive{open: in.Open, o: f.o, cache: &f.unpacked, once: true}, in.Path, 0)
 }
 
-// members adds the members of an archive as inputs.
-func (f *finder) members(a *archive, path string) (bool, error) {
+// members adds the members of an archive as inputs, and those of the archives among
+// them.
+func (f *finder) members(a *archive, path string, depth int) (bool, error) {
 	file, done, err := a.use()
 	if err != nil {
 		var bomb errBomb
@@ -299,7 +317,11 @@ func (f *finder) members(a *archive, path string) (bool, error) {
 		index[name] = len(found)
 		found = append(found, in)
 	}
-	f.inputs = append(f.inputs, found...)
+	for _, in := range found {
+		if in.torn != "" || !f.nested(in, depth+1) {
+			f.inputs = append(f.inputs, in)
+		}
+	}
 	return true, nil
 }
 

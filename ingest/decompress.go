@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
@@ -84,6 +85,7 @@ type counter struct {
 	n    int64
 	err  error
 	torn Damage // that ended what was read
+	zero int64  // how many bytes of 0 were read last
 }
 
 // Damage is the error of an Input's bytes that ends them as damage to a packed
@@ -95,6 +97,14 @@ func (d Damage) Error() string { return string(d) }
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p[:min(len(p), c.most)])
 	c.n += int64(n)
+	zero := n
+	for zero > 0 && p[zero-1] == 0 {
+		zero--
+	}
+	if zero > 0 {
+		c.zero = 0
+	}
+	c.zero += int64(n - zero)
 	if err != nil && err != io.EOF {
 		if errors.As(err, &c.torn) {
 			return n, io.EOF
@@ -155,10 +165,39 @@ func (f *inflow) close() {
 	inPool.Put(f.buffered)
 }
 
+// badMagic says whether err is of what stands where a stream or the next part of
+// one should begin.
+func badMagic(err error) bool {
+	var b bzip2.StructuralError
+	return errors.Is(err, gzip.ErrHeader) || errors.Is(err, zstd.ErrMagicMismatch) || errors.Is(err, lz4.ErrInvalidFrame) ||
+		errors.As(err, &b) && strings.Contains(string(b), "magic")
+}
+
+// padded says whether all that is left of an input whose stream has ended is
+// zeros, with which tapes and block devices fill up.
+func (f *inflow) padded() bool {
+	const magic = 2 // bytes of it that were read already
+	rest := int64(0)
+	for {
+		b, err := f.buffered.ReadByte()
+		switch {
+		case err == io.EOF:
+			return f.from.zero >= rest+magic
+		case err != nil || b != 0:
+			return false
+		}
+		rest++
+	}
+}
+
 // end notes the damage that ended a compressed stream.
 func (f *inflow) end(err error) {
 	f.r = nil
 	switch {
+	case f.expanded > 0 && badMagic(err):
+		if !f.padded() {
+			f.torn = "garbage-behind-" + f.compression
+		}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		f.torn = "truncated-" + f.compression
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, errXZWindow):

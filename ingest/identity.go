@@ -53,6 +53,9 @@ func Choose(head []byte, path string) (f Format, problem string) {
 	if len(head) == 0 {
 		return Format{}, "empty"
 	}
+	if what := kindOf(head, true); what != "" { // a zip archive may hold lines as they are
+		return Format{}, what
+	}
 	best := 0
 	var claim []Format
 	for _, f := range Formats() {
@@ -68,7 +71,7 @@ func Choose(head []byte, path string) (f Format, problem string) {
 	case 1:
 		return claim[0], ""
 	case 0:
-		if what := kindOf(head); what != "" {
+		if what := kindOf(head, false); what != "" {
 			return Format{}, what
 		}
 		return Format{}, "no format claims this input; say --format if you know it"
@@ -109,28 +112,50 @@ var kinds = []struct {
 	{0, "\x1f\x8b", "compressed twice: unpack it first"},
 	{0, "\x28\xb5\x2f\xfd", "compressed twice: unpack it first"},
 	{257, "ustar", "a tar archive within another input, or a damaged one: unpack it first"},
+	{0, "\x5d\x00\x00", "an .lzma file: unpack it first"},
+	{0, "LZIP\x01", "an .lz file: unpack it first"},
+	{0, "\x89LZO\x00", "an .lzo file: unpack it first"},
+	{0, "\x1f\x9d", "a .Z file of compress: unpack it first"},
+	{0, "Rar!\x1a\x07", "a RAR archive: unpack it first"},
+	{0, "\xff\x06\x00\x00sNaPpY", "a framed snappy stream: unpack it first"},
+	{0, "PERFILE2", "binary data of perf record: run perf script -i FILE and read what it prints"},
+	{0, "\x17\x08\x44tracing", "binary data of trace-cmd record: run trace-cmd report -i FILE and read what it prints"},
+	{0, "LPKSHHRH", "binary data of systemd's journal: run journalctl -k -o short-iso-precise --file FILE and read what it prints"},
+	{0, "\x0a\x0d\x0d\x0a", "captured packets (pcapng), not a log"},
+	{0, "\xd4\xc3\xb2\xa1", "captured packets (pcap), not a log"},
+	{0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an office document: save it as CSV"},
 	{0, "\x96\xd5", "binary data of sysstat's sadc: run sadf -j FILE -- -d and read what it prints"},
 	{0, "\xd5\x96", "binary data of sysstat's sadc, of a big-endian machine: run sadf -j FILE -- -d there and read what it prints"},
 	{0, "\xff\xfe", "UTF-16 text that does not begin with a sign of ASCII: convert it to UTF-8"},
 	{0, "\xfe\xff", "UTF-16 text that does not begin with a sign of ASCII: convert it to UTF-8"},
 }
 
-// kindOf says what a file that no format claims is, "" if it is text.
-func kindOf(head []byte) string {
+// kindOf says what a file that no format claims is, "" if it is text; sure asks
+// for what its magic bytes alone tell, since no text begins with them.
+func kindOf(head []byte, sure bool) string {
 	nul := bytes.IndexByte(head, 0) >= 0
 	for _, k := range kinds {
 		if len(head) < k.at+len(k.magic) || string(head[k.at:k.at+len(k.magic)]) != k.magic {
+			continue
+		}
+		if sure && (len(k.magic) < 3 || k.at > 0 && !nul || k.at == 0 && !strings.ContainsFunc(k.magic, notText)) {
 			continue
 		}
 		if len(k.magic) > 2 || nul { // two letters alone may begin a text
 			return k.words
 		}
 	}
+	if sure {
+		return ""
+	}
 	if nul {
 		return "binary data of a kind that no format claims, not a log"
 	}
 	return ""
 }
+
+// notText says whether a byte of a magic is none that a line of text begins with.
+func notText(r rune) bool { return r < ' ' || r > '~' }
 
 // FormatOf gives the one format that claims an input, by its head; the zero
 // Format, and the problem in words, if there is none.

@@ -24,7 +24,13 @@ var Alibaba = ingest.Register(ingest.Format{
 	Doc:   "Alibaba Cloud block traces: of 2020 (io_traces.csv) without a header, of 2023 and later by the names in their header",
 	Kind:  ingest.KindNone,
 	Lacks: "latency (times are arrivals) but by a column latency_us, host, process, flags, queue depth, error",
-	Sniff: func(head []byte, _ string) int { return traceSure(newAlibaba(traceSource{}, head), head, 2) },
+	Sniff: func(head []byte, _ string) int {
+		d := newAlibaba(traceSource{}, head)
+		if good, _ := traceTried(d, head); d.headed && good > 0 {
+			return 2
+		}
+		return traceSure(d, head, 2)
+	},
 	Line: func(src *ingest.Source) (ingest.LineDecoder, error) {
 		return newAlibaba(newTraceSource(src), src.Head), nil
 	},
@@ -38,7 +44,8 @@ const (
 
 type alibaba struct {
 	traceSource
-	cols []alibabaCell // by the header; those of 2020 without one
+	cols   []alibabaCell // by the header; those of 2020 without one
+	headed bool
 }
 
 // alibabaCell is what a column holds.
@@ -70,10 +77,13 @@ var alibaba2020 = []alibabaCell{alibabaDevice, alibabaOp, alibabaOffset, alibaba
 func newAlibaba(of traceSource, head []byte) *alibaba {
 	first, _, _ := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte{'\n'})
 	cols := alibabaHeader(first)
-	if cols == nil {
-		cols = alibaba2020
+	if plain := plainCells(bytes.TrimRight(first, "\r"), 1); cols == nil && plain != nil {
+		cols = alibabaHeader(plain)
 	}
-	return &alibaba{of, cols}
+	if cols == nil {
+		return &alibaba{traceSource: of, cols: alibaba2020}
+	}
+	return &alibaba{of, cols, true}
 }
 
 // alibabaHeader reads a header; nil if the line is none: a column that must be
@@ -101,10 +111,12 @@ func alibabaHeader(line []byte) []alibabaCell {
 }
 
 // Line decodes a line.
-func (d *alibaba) Line(line []byte, out *ingest.Out) {
+func (d *alibaba) Line(line []byte, out *ingest.Out) { takeRow(d, line, out) }
+
+func (d *alibaba) row(line []byte, out *ingest.Out) (why string) {
 	if len(line) == 0 || isLetter(line[0]) && alibabaHeader(line) != nil {
 		out.Note()
-		return
+		return ""
 	}
 	var id []byte
 	var op ingest.Op
@@ -129,7 +141,7 @@ func (d *alibaba) Line(line []byte, out *ingest.Out) {
 			c.pass()
 		}
 	}
-	why := c.done()
+	why = c.done()
 	switch {
 	case why != "":
 	case us < traceFirstS*1e6 || us > traceLastS*1e6:
@@ -146,9 +158,8 @@ func (d *alibaba) Line(line []byte, out *ingest.Out) {
 		if latency != ingest.Missing {
 			e.TimeNS, e.LatencyNS, e.Kind = e.TimeNS+latency*1000, latency*1000, ingest.KindQ2C
 		}
-		return
 	}
-	out.Reject(line, why)
+	return why
 }
 
 // pass goes over a cell, whatever stands in it.

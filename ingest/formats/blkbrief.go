@@ -50,6 +50,14 @@ func (a *blkBriefs) add(r *blkRecord, line []byte) {
 	a.brief = append(a.brief, b)
 }
 
+// time is the stamp of the i-th record.
+func (a *blkBriefs) time(i int) int64 {
+	if b := &a.brief[i]; b.action != blkNone {
+		return b.timeNS
+	}
+	return a.all[a.brief[i].sector].TimeNS
+}
+
 // record gives the i-th record, that of a line.
 func (a *blkBriefs) record(i int, line []byte, r *blkRecord) {
 	b := &a.brief[i]

@@ -10,8 +10,17 @@ func (p *blkPairs) complete(d int32, r *blkRecord, out *ingest.Out) {
 	if i == 0 {
 		i = t.request(d, r.Sector, r.Sectors, r.Op, false)
 	}
+	if i == 0 && (r.Other == blkAppend || r.Op == ingest.OpOther) {
+		if i = t.appended(d, r); i != 0 {
+			t.move(i, r.Sector, r.Sectors, blkInDriver)
+		}
+	}
 	if i == 0 {
 		out.Count(ingest.FateUnpaired, blkNoIssue, 1)
+		p.lastUnseen = (p.lastUnseen + 1) % blkUnseen
+		p.unseen[p.lastUnseen] = blkDone{
+			key: blkKey(d, r.Sector), sectors: r.Sectors, time: r.TimeNS, op: r.Op, err: r.Error, open: true, alone: true,
+		}
 		return
 	}
 	if t.ios[i].sectors < r.Sectors {
@@ -50,6 +59,9 @@ func (p *blkPairs) event(i int32, offset, size int64, r *blkRecord, out *ingest.
 	}
 	if io.issued != blkUnknown && io.issued <= r.TimeNS {
 		e.GetNS, e.InsertNS = io.before()
+	}
+	if e.Kind != ingest.KindNone && e.LatencyNS < 0 && e.LatencyNS >= -int64(blkEarly) {
+		e.Kind, e.LatencyNS, e.QueueNS, e.GetNS, e.InsertNS = ingest.KindNone, ingest.Missing, ingest.Missing, ingest.Missing, ingest.Missing
 	}
 	if e.Kind != ingest.KindNone && e.LatencyNS < 0 {
 		out.Count(ingest.FateRejected, blkBackwards, int64(io.lines))
@@ -96,18 +108,37 @@ func (p *blkPairs) remember(io *blkIO, r *blkRecord) {
 	}
 }
 
-// completedUnseen says whether a D comes just after the C of its I/O.
-func (p *blkPairs) completedUnseen(d int32, r *blkRecord) bool {
+// unmeasured adds the event of a request whose C, f, came before its D, r, and of
+// which nothing else was seen. How long it took is not known if the clocks say so, too.
+func (p *blkPairs) unmeasured(d int32, r *blkRecord, f *blkDone, out *ingest.Out) {
+	io := p.fresh(d, r, blkInDriver)
+	io.err, io.lines = f.err, 0 // C has had its fate, D has it by its event
+	if r.TimeNS <= f.time {
+		io.issued, io.reissued = r.TimeNS, r.TimeNS
+	}
+	p.open(&io, out)
+	i := p.table.newest
+	done := *r
+	done.TimeNS = f.time
+	p.event(i, int64(r.Sector*512), int64(r.Sectors*512), &done, out)
+}
+
+// completedUnseen gives the C of an I/O whose D comes just after it.
+func (p *blkPairs) completedUnseen(d int32, r *blkRecord) *blkDone {
 	key := blkKey(d, r.Sector)
 	for i := range p.unseen {
 		f := &p.unseen[i]
+		late := int64(blkSkew)
+		if f.alone { // this D may as well be the next one at its place
+			late = int64(blkLate)
+		}
 		if f.open && f.key == key && f.sectors == r.Sectors && f.op == r.Op &&
-			r.TimeNS >= f.time-int64(blkSkew) && r.TimeNS <= f.time+int64(blkSkew) {
+			r.TimeNS >= f.time-int64(blkSkew) && r.TimeNS <= f.time+late {
 			f.open = false
-			return true
+			return f
 		}
 	}
-	return false
+	return nil
 }
 
 // sequenceEnds says whether an empty C at this sector ends the flush sequence

@@ -44,6 +44,7 @@ type blkIO struct {
 	flags    ingest.Flags
 	state    blkState
 	rest     bool // second part of a split; old kernels queue it once more
+	append   bool // of a zone
 
 	startPrev, startNext int32 // I/Os of the same first sector, oldest first
 	endPrev, endNext     int32 // not issued I/Os of the same end, newest first
@@ -259,6 +260,35 @@ func (t *blkTable) request(dev int32, sector, sectors uint64, op ingest.Op, inDr
 	}
 	return best
 }
+
+// ofOp finds the oldest I/O with data at a sector, with the operation; one in the
+// driver first.
+func (t *blkTable) ofOp(dev int32, sector uint64, op ingest.Op) int32 {
+	if i := t.request(dev, sector, 0, op, true); i != 0 {
+		return i
+	}
+	return t.request(dev, sector, 0, op, false)
+}
+
+// appended finds the request whose completion tells a sector that none was issued at:
+// a zone append, of this size, in the zone whose start is nearest before, or the
+// command that kernels without a name for it call N. The oldest of equal ones.
+func (t *blkTable) appended(dev int32, r *blkRecord) int32 {
+	var best int32
+	for i, n := t.oldest, 0; i != 0 && n < blkAppends; i, n = t.ios[i].ageNext, n+1 {
+		io := &t.ios[i]
+		if io.dev != dev || io.state != blkInDriver || io.op != r.Op || io.sectors != r.Sectors || io.done != 0 || io.sector > r.Sector {
+			continue
+		}
+		if (io.append || io.op == ingest.OpOther) && (best == 0 || io.sector > t.ios[best].sector) {
+			best = i
+		}
+	}
+	return best
+}
+
+// blkAppends bounds how many I/Os in flight are looked at for a zone append.
+const blkAppends = 4096
 
 // endingAt finds the newest I/O before the driver that ends at a sector and has the
 // operation, other than not.

@@ -19,16 +19,18 @@ const (
 )
 
 const (
-	blkOpenFacts   = 10000            // open_io facts of one input
-	blkRemapFacts  = 1024             // remap facts of one input
-	blkComms       = 1 << 16          // names of tasks kept for reuse
-	blkUnseen      = 64               // completions remembered that came before their D
-	blkSequences   = 256              // flush sequences remembered until they end
-	blkSkew        = time.Millisecond // how far clocks of CPUs may disagree
-	blkOpenFact    = "open_io"        // an I/O in the driver at the end: its bytes
-	blkMoreFact    = "open_io_more"   // how many more than blkOpenFacts there are
-	blkRemapFact   = "remap"          // the device's I/O came from the device in Text
-	blkLostFact    = "lost_records"   // records that the tracer dropped, before this time or as Text says
+	blkOpenFacts   = 10000                  // open_io facts of one input
+	blkRemapFacts  = 1024                   // remap facts of one input
+	blkComms       = 1 << 16                // names of tasks kept for reuse
+	blkUnseen      = 64                     // completions remembered that came before their D
+	blkSequences   = 256                    // flush sequences remembered until they end
+	blkSkew        = time.Millisecond       // how far clocks of CPUs may disagree
+	blkEarly       = 100 * time.Microsecond // an end that is before its beginning by no more is the clocks', and no fault
+	blkLate        = 10 * time.Microsecond  // the same of a D whose C alone was seen before
+	blkOpenFact    = "open_io"              // an I/O in the driver at the end: its bytes
+	blkMoreFact    = "open_io_more"         // how many more than blkOpenFacts there are
+	blkRemapFact   = "remap"                // the device's I/O came from the device in Text
+	blkLostFact    = "lost_records"         // records that the tracer dropped, before this time or as Text says
 	blkLostWhole   = "of the whole recording"
 	blkDevOverflow = "too-many-devices"   // reject
 	blkBackwards   = "completed-too-soon" // reject: completed before it was queued
@@ -85,7 +87,9 @@ type blkDone struct {
 	sectors uint64
 	time    int64
 	op      ingest.Op
+	err     int32
 	open    bool
+	alone   bool // nothing of its I/O was seen before
 }
 
 func newBlkPairs(host string) *blkPairs {
@@ -113,6 +117,13 @@ func (p *blkPairs) Add(r *blkRecord, out *ingest.Out) {
 	case blkSplit:
 		p.split(d, r, out)
 		return
+	case blkFinish:
+		r.Action = blkComplete
+		if r.Sectors == 0 && r.Op != ingest.OpFlush {
+			if i := p.table.ofOp(d, r.Sector, r.Op); i != 0 {
+				r.Sectors = p.table.ios[i].sectors
+			}
+		}
 	}
 	if r.Sectors == 0 {
 		p.empty(d, r, out)

@@ -219,6 +219,9 @@ func (d *blkparse) parse(line []byte) string {
 	if r.Op, r.Flags, ok = blkRWBS(rwbs, r.Sectors == 0 && r.Action != blkSplit); !ok {
 		return blkBadRWBS
 	}
+	if r.Other == 0 && isAppend(rwbs) {
+		r.Other = blkAppend
+	}
 	return ""
 }
 

@@ -1,6 +1,10 @@
 package formats
 
-import "github.com/iopathy/iopathy/ingest"
+import (
+	"bytes"
+
+	"github.com/iopathy/iopathy/ingest"
+)
 
 // blkAction is what a block layer trace record tells of an I/O.
 type blkAction uint8
@@ -20,7 +24,19 @@ const (
 	blkFrontMerge           // F block_bio_frontmerge
 	blkSplit                // X block_split
 	blkRemap                // A block_bio_remap
+	blkStart                // block_io_start: a bio has its request
+	blkFinish               // block_io_done: a request has ended, without its size
 )
+
+// blkAppend in Other of a record tells that it is of a zone append: issued at the
+// start of its zone, completed where it was written.
+const blkAppend = 1
+
+// isAppend says whether the letters of an operation are those of a zone append.
+func isAppend(rwbs []byte) bool {
+	i := bytes.Index(rwbs, []byte("ZA"))
+	return i == 0 || i == 1 && rwbs[0] == 'F'
+}
 
 // blkRecord is one block layer trace record in any of its spellings: blkparse
 // text, blktrace binary, ftrace, perf. Sectors are 512 bytes.
@@ -28,7 +44,7 @@ type blkRecord struct {
 	TimeNS  int64        // nanoseconds, one base for the whole input
 	Sector  uint64       // first sector, below blkMaxSector; any where Sectors is 0
 	Sectors uint64       // 0: no data (a flush, the end of a flush sequence)
-	Other   uint64       // X: first sector of the second part; A: sector before the remap
+	Other   uint64       // X: first sector of the second part; A: sector before the remap; else 0 or blkAppend
 	Cgroup  uint64       // id of the control group; 0 if unknown
 	Dev     uint32       // major<<20 | minor
 	From    uint32       // A: device before the remap
@@ -59,7 +75,7 @@ func blkRWBS(b []byte, empty bool) (op ingest.Op, flags ingest.Flags, ok bool) {
 	i := 0
 	if b[0] == 'F' && len(b) > 1 {
 		switch b[1] {
-		case 'W', 'N', 'R', 'F', 'D':
+		case 'W', 'N', 'R', 'F', 'D', 'Z':
 			flags |= ingest.FlagPreflush
 			i = 1
 		}
@@ -77,6 +93,17 @@ func blkRWBS(b []byte, empty bool) (op ingest.Op, flags ingest.Flags, ok bool) {
 		if i+1 < len(b) && b[i+1] == 'E' { // secure erase
 			op = ingest.OpOther
 			i++
+		}
+	case 'Z': // of zones: append, reset (RA: of all), finish, open, close
+		op = ingest.OpOther
+		for _, z := range blkZoneOps {
+			if bytes.HasPrefix(b[i+1:], z) {
+				if z[0] == 'A' {
+					op = ingest.OpWrite
+				}
+				i += len(z)
+				break
+			}
 		}
 	default:
 		if b[i] < 'A' || b[i] > 'Z' {
@@ -107,6 +134,9 @@ func blkRWBS(b []byte, empty bool) (op ingest.Op, flags ingest.Flags, ok bool) {
 	}
 	return op, flags, true
 }
+
+// blkZoneOps are the letters behind the Z of what is done to a zone; the longer first.
+var blkZoneOps = [][]byte{[]byte("RA"), []byte("A"), []byte("R"), []byte("F"), []byte("O"), []byte("C")}
 
 // blkErrno turns an error as block traces print it, the low 16 bits of a
 // negative errno or the number itself, into a positive errno.

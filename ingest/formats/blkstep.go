@@ -34,6 +34,7 @@ func (p *blkPairs) fresh(d int32, r *blkRecord, state blkState) blkIO {
 		sector: r.Sector, sectors: r.Sectors, queued: blkUnknown, got: blkUnknown, inserted: blkUnknown,
 		issued: blkUnknown, reissued: blkUnknown,
 		cgroup: r.Cgroup, comm: p.comm(r.Comm), dev: d, pid: r.PID, lines: 1, op: r.Op, flags: r.Flags, state: state,
+		append: r.Other == blkAppend,
 	}
 }
 
@@ -115,7 +116,12 @@ func (p *blkPairs) issue(d int32, r *blkRecord, out *ingest.Out) {
 	t := &p.table
 	i := t.request(d, r.Sector, r.Sectors, r.Op, false)
 	if i == 0 {
-		if p.completedUnseen(d, r) {
+		switch f := p.completedUnseen(d, r); {
+		case f == nil:
+		case f.alone:
+			p.unmeasured(d, r, f, out)
+			return
+		default:
 			out.Count(ingest.FateEvent, "", 1)
 			return
 		}

@@ -16,6 +16,9 @@ func (d *blktrace) kind(h *blkHeader, r *blkRecord) {
 		r.Op = ingest.OpOther
 	case h.tc&(blkTCWrite|blkTCZoneAppend) != 0:
 		r.Op = ingest.OpWrite
+		if h.tc&blkTCZoneAppend != 0 && r.Other == 0 {
+			r.Other = blkAppend
+		}
 	case h.bytes != 0:
 		r.Op = ingest.OpRead
 	default:

@@ -1,10 +1,6 @@
 package formats
 
-import (
-	"bytes"
-
-	"github.com/iopathy/iopathy/ingest"
-)
+import "github.com/iopathy/iopathy/ingest"
 
 // CloudPhysics reads the CloudPhysics traces (Waldspurger et al., SHARDS, FAST
 // 2015) as libCacheSim hands them out: CSV with the header
@@ -22,8 +18,7 @@ var CloudPhysics = ingest.Register(ingest.Format{
 	Clock: ingest.BaseRelative,
 	Lacks: "latency (times are arrivals, in whole seconds), host, device (the file's name is taken), process, flags, queue depth, error",
 	Sniff: func(head []byte, _ string) int {
-		first, _, _ := bytes.Cut(head, []byte("\n"))
-		if fold(bytes.TrimRight(first, "\r"), cloudPhysicsHeader) {
+		if headed(head, cloudPhysicsHeader) {
 			return 2
 		}
 		return 0
@@ -41,10 +36,12 @@ type cloudPhysics struct {
 }
 
 // Line decodes a line.
-func (d *cloudPhysics) Line(line []byte, out *ingest.Out) {
+func (d *cloudPhysics) Line(line []byte, out *ingest.Out) { takeRow(d, line, out) }
+
+func (d *cloudPhysics) row(line []byte, out *ingest.Out) (why string) {
 	if len(line) == 0 || fold(line, cloudPhysicsHeader) {
 		out.Note()
-		return
+		return ""
 	}
 	c := traceCells{b: line, sep: ','}
 	c.number("bad-version")
@@ -52,14 +49,13 @@ func (d *cloudPhysics) Line(line []byte, out *ingest.Out) {
 	command := c.hex("bad-op")
 	size := c.number("bad-size")
 	lbn := c.number("bad-offset")
-	why := c.done()
+	why = c.done()
 	offset, _, fits := sectors(lbn, 0)
 	ns, inTime := d.at(at)
 	if why = possible(why, inTime, fits, size); why == "" {
 		d.arrival(out, ns, scsiOp(uint16(command)), offset, size, d.device)
-		return
 	}
-	out.Reject(line, why)
+	return why
 }
 
 // hex reads up to two hexadecimal digits.
@@ -101,17 +97,19 @@ type cydonia struct {
 }
 
 // Line decodes a line.
-func (d *cydonia) Line(line []byte, out *ingest.Out) {
+func (d *cydonia) Line(line []byte, out *ingest.Out) { takeRow(d, line, out) }
+
+func (d *cydonia) row(line []byte, out *ingest.Out) (why string) {
 	if len(line) == 0 {
 		out.Note()
-		return
+		return ""
 	}
 	c := traceCells{b: line, sep: ','}
 	us := c.number("bad-time")
 	lba := c.number("bad-offset")
 	op := c.rw("bad-op")
 	size := c.number("bad-size")
-	why := c.done()
+	why = c.done()
 	offset, _, fits := sectors(lba, 0)
 	ns, inTime := us, us <= csvLastNS/1000
 	if inTime {
@@ -121,7 +119,6 @@ func (d *cydonia) Line(line []byte, out *ingest.Out) {
 	}
 	if why = possible(why, inTime, fits, size); why == "" {
 		d.arrival(out, ns, op, offset, size, d.device)
-		return
 	}
-	out.Reject(line, why)
+	return why
 }

@@ -40,7 +40,18 @@ const (
 		"calls on descriptors 0 to 2 and raw_syscalls are notes"
 )
 
-type ftrace struct{ tracepoints }
+type ftrace struct {
+	tracepoints
+	again traceAgain
+}
+
+// Take takes a record that was read ahead.
+func (d *ftrace) Take(a ingest.Ahead, i int, line []byte, out *ingest.Out) {
+	if d.again.repeated(a.(*tpAhead).blkBriefs.time(i), out) {
+		return
+	}
+	d.tracepoints.Take(a, i, line, out)
+}
 
 func (d *ftrace) End(out *ingest.Out) { d.end(out) }
 
@@ -72,6 +83,9 @@ func (d *ftrace) Line(line []byte, out *ingest.Out) {
 		d.aside(line, reason, out)
 		return
 	}
+	if d.again.repeated(h.timeNS, out) {
+		return
+	}
 	if len(rest) > 0 && rest[0]-'0' <= 9 {
 		d.tracer(&h, rest, line, out)
 		return
@@ -101,6 +115,7 @@ func (d *ftrace) Line(line []byte, out *ingest.Out) {
 }
 
 var (
+	ftraceHeader = []byte("# tracer:")
 	ftraceCall   = []byte("sys_")
 	ftraceReturn = []byte(" -> ")
 	ftraceCaller = []byte("<-") // of a function, by the function tracer
@@ -109,6 +124,9 @@ var (
 // aside takes a line that is no event.
 func (d *ftrace) aside(line []byte, reason string, out *ingest.Out) {
 	text := bytes.TrimSpace(line)
+	if bytes.Contains(text, ftraceHeader) { // whatever stands before it
+		d.again.begin()
+	}
 	switch {
 	case len(text) == 0:
 		out.Note()

@@ -46,11 +46,14 @@ func sniffMSR(head []byte, _ string) int {
 	if whole == 0 && len(head) < ingest.SniffBytes {
 		whole = len(head)
 	}
+	if headed(head, msrHeader) {
+		return 2
+	}
 	var out ingest.Out
 	for line := range bytes.Lines(head[:whole]) {
 		line = bytes.TrimRight(line, "\r\n")
 		if len(line) > 0 && !fold(line, msrHeader) {
-			msr{}.Line(line, &out)
+			msr{}.Line(guessed(line), &out)
 		}
 	}
 	good, bad := out.Tally.Event, out.Tally.Rejected()
@@ -71,13 +74,15 @@ func (d msr) Line(line []byte, out *ingest.Out) {
 		out.Note()
 		return
 	}
-	if reason := d.event(line, out); reason != "" {
-		if fold(line, msrHeader) {
-			out.Note()
-			return
-		}
-		out.Reject(line, reason)
+	takeRow(d, line, out)
+}
+
+func (d msr) row(line []byte, out *ingest.Out) (why string) {
+	if why = d.event(line, out); why != "" && fold(line, msrHeader) {
+		out.Note()
+		return ""
 	}
+	return why
 }
 
 // event adds the event of a line, or gives what is wrong with it.

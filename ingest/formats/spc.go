@@ -41,10 +41,12 @@ func sniffSPC(head []byte, _ string) int {
 type spc struct{ traceSource }
 
 // Line decodes a line.
-func (d *spc) Line(line []byte, out *ingest.Out) {
+func (d *spc) Line(line []byte, out *ingest.Out) { takeRow(d, line, out) }
+
+func (d *spc) row(line []byte, out *ingest.Out) (why string) {
 	if len(line) == 0 {
 		out.Note()
-		return
+		return ""
 	}
 	c := traceCells{b: line, sep: ','}
 	id := c.digits("bad-device")
@@ -57,13 +59,11 @@ func (d *spc) Line(line []byte, out *ingest.Out) {
 	if c.why == "" && glued(c.b, c.i) {
 		c.why = "glued-lines"
 	}
-	why := c.why
-	if why = possible(why, inTime, fits, size); why == "" {
+	if why = possible(c.why, inTime, fits, size); why == "" {
 		var mem [32]byte
 		d.arrival(out, ns, op, offset, size, append(append(mem[:0], "asu"...), id...))
-		return
 	}
-	out.Reject(line, why)
+	return why
 }
 
 // glued says that what stands behind a row is the rest of another: an address, a

@@ -20,19 +20,28 @@ var Systor = ingest.Register(ingest.Format{
 	Doc:   "SYSTOR '17 block traces (SNIA), CSV with the header Timestamp,Response,IOType,LUN,Offset,Size",
 	Kind:  ingest.KindD2C,
 	Lacks: "host, process, flags, queue time, error; requests whose response was not captured (rejects, no-response)",
-	Sniff: func(head []byte, _ string) int { return traceSure(&systor{}, head, 2) },
+	Sniff: func(head []byte, _ string) int {
+		if headed(head, systorHeader) {
+			return 2
+		}
+		return traceSure(&systor{}, head, 2)
+	},
 	Line: func(src *ingest.Source) (ingest.LineDecoder, error) {
 		return &systor{newTraceSource(src)}, nil
 	},
 })
 
+const systorHeader = "timestamp,response,iotype,lun,offset,size"
+
 type systor struct{ traceSource }
 
 // Line decodes a line.
-func (d *systor) Line(line []byte, out *ingest.Out) {
-	if len(line) == 0 || fold(line, "timestamp,response,iotype,lun,offset,size") {
+func (d *systor) Line(line []byte, out *ingest.Out) { takeRow(d, line, out) }
+
+func (d *systor) row(line []byte, out *ingest.Out) (why string) {
+	if len(line) == 0 || fold(line, systorHeader) {
 		out.Note()
-		return
+		return ""
 	}
 	c := traceCells{b: line, sep: ','}
 	at := c.seconds("bad-time")
@@ -49,7 +58,7 @@ func (d *systor) Line(line []byte, out *ingest.Out) {
 	id := c.digits("bad-device")
 	offset := c.number("bad-offset")
 	size := c.number("bad-size")
-	why := c.done()
+	why = c.done()
 	switch {
 	case why != "":
 	case at < traceFirstS*1e9 || at > csvLastNS:
@@ -66,9 +75,8 @@ func (d *systor) Line(line []byte, out *ingest.Out) {
 		var mem [32]byte
 		e := d.arrival(out, at+response, op, offset, size, append(append(mem[:0], "lun"...), id...))
 		e.LatencyNS, e.Kind = response, ingest.KindD2C
-		return
 	}
-	out.Reject(line, why)
+	return why
 }
 
 // empty passes over the next cell if nothing stands in it.

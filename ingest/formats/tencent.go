@@ -24,7 +24,12 @@ var Tencent = ingest.Register(ingest.Format{
 	Lacks: "latency (times are arrivals, in whole seconds), host, process, flags, queue depth, error; " +
 		"sectors are taken for the unit unless the head has multiples of 512 only, which are bytes",
 	// Five columns of whole numbers may be anything: never sure.
-	Sniff: func(head []byte, _ string) int { return traceSure(&tencent{unit: 512}, head, 1) },
+	Sniff: func(head []byte, _ string) int {
+		if headed(head, tencentHeader) {
+			return 2
+		}
+		return traceSure(&tencent{unit: 512}, head, 1)
+	},
 	Line: func(src *ingest.Source) (ingest.LineDecoder, error) {
 		return &tencent{traceSource: newTraceSource(src), unit: tencentUnit(src.Head)}, nil
 	},
@@ -42,7 +47,11 @@ func tencentUnit(head []byte) int64 {
 		if !bytes.HasSuffix(line, []byte("\n")) && n > 0 {
 			break
 		}
-		row, why := tencentRow(bytes.TrimRight(line, "\r\n"))
+		line = bytes.TrimRight(line, "\r\n")
+		row, why := tencentRow(line)
+		if plain := plainCells(line, 1); why != "" && plain != nil {
+			row, why = tencentRow(plain)
+		}
 		if why != "" {
 			continue
 		}
@@ -86,11 +95,15 @@ func tencentRow(line []byte) (row tencentIO, why string) {
 	return row, why
 }
 
+const tencentHeader = "timestamp,offset,size,iotype,volumeid"
+
 // Line decodes a line.
-func (d *tencent) Line(line []byte, out *ingest.Out) {
-	if len(line) == 0 || fold(line, "timestamp,offset,size,iotype,volumeid") {
+func (d *tencent) Line(line []byte, out *ingest.Out) { takeRow(d, line, out) }
+
+func (d *tencent) row(line []byte, out *ingest.Out) (why string) {
+	if len(line) == 0 || fold(line, tencentHeader) {
 		out.Note()
-		return
+		return ""
 	}
 	row, why := tencentRow(line)
 	if why == "" {
@@ -101,8 +114,7 @@ func (d *tencent) Line(line []byte, out *ingest.Out) {
 		} else {
 			var mem [32]byte
 			d.arrival(out, row.second*1e9, row.op, row.offset*d.unit, row.size*d.unit, append(append(mem[:0], "vol"...), row.id...))
-			return
 		}
 	}
-	out.Reject(line, why)
+	return why
 }

@@ -1,6 +1,11 @@
 package formats
 
-import "github.com/iopathy/iopathy/ingest"
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/iopathy/iopathy/ingest"
+)
 
 // tpLayout is the order of the fields of a block event.
 type tpLayout uint8
@@ -16,8 +21,7 @@ const (
 const tpCommBytes = 15
 
 // tpAction tells what a block event says of an I/O. Those with blkNone say
-// nothing new: plugs; rq_error, which its completion tells too; io_start and
-// io_done, which stand beside getrq and rq_complete and have no sizes at the end.
+// nothing new: plugs; rq_error, which its completion tells too.
 func tpAction(name []byte) (blkAction, tpLayout) {
 	switch string(name) {
 	case "block_bio_queue":
@@ -48,6 +52,10 @@ func tpAction(name []byte) (blkAction, tpLayout) {
 		return blkSleep, tpBio
 	case "block_bio_bounce":
 		return blkBounce, tpBio
+	case "block_io_start":
+		return blkStart, tpRequest
+	case "block_io_done":
+		return blkFinish, tpRequest
 	}
 	return blkNone, 0
 }
@@ -59,6 +67,9 @@ func (t *tracepoints) record(action blkAction, layout tpLayout, args []byte) str
 	r := &t.text.rec
 	s := blkText{b: args}
 	s.blanks()
+	if bytes.HasPrefix(args[s.i:], tpUnparsed) {
+		return t.unparsed(action, args[s.i+len(tpUnparsed):])
+	}
 	major, ok := s.number()
 	if !ok || !s.take(',') {
 		return blkBadDevice
@@ -84,10 +95,74 @@ func (t *tracepoints) record(action blkAction, layout tpLayout, args []byte) str
 	if len(r.Comm) > tpCommBytes {
 		return blkBadTail
 	}
-	if r.Op, r.Flags, ok = blkRWBS(rwbs, r.Sectors == 0 && action != blkSplit); !ok {
+	return t.letters(rwbs)
+}
+
+// letters takes the letters of an operation.
+func (t *tracepoints) letters(rwbs []byte) string {
+	r := &t.text.rec
+	var ok bool
+	if r.Op, r.Flags, ok = blkRWBS(rwbs, r.Sectors == 0 && r.Action != blkSplit); !ok {
 		return blkBadRWBS
 	}
+	if isAppend(rwbs) && r.Other == 0 {
+		r.Other = blkAppend
+	}
 	return ""
+}
+
+// tpUnparsed stands where trace-cmd and perf have not understood how the kernel prints an
+// event, before its raw fields: "dev=8388624 sector=100 nr_sector=8 rwbs=W comm=dd".
+var tpUnparsed = []byte("[FAILED TO PARSE]")
+
+// unparsed reads the raw fields of a block event.
+func (t *tracepoints) unparsed(action blkAction, fields []byte) string {
+	r := &t.text.rec
+	var rwbs []byte
+	var known [4]bool // device, sector, sectors, where it goes or comes from
+	s := blkText{b: fields}
+	for word := s.word(); len(word) > 0; word = s.word() {
+		key, value, _ := bytes.Cut(word, []byte{'='})
+		minus := bytes.HasPrefix(value, []byte{'-'})
+		n, err := strconv.ParseUint(string(bytes.TrimPrefix(value, []byte{'-'})), 0, 64)
+		switch name := string(key); {
+		case name == "rwbs":
+			rwbs = value
+		case name == "comm":
+			if len(value) <= tpCommBytes {
+				r.Comm = value
+			}
+		case err != nil:
+		case name == "dev":
+			r.Dev, known[0] = uint32(n), n < 1<<32
+		case name == "sector":
+			r.Sector, known[1] = n, true
+		case name == "nr_sector":
+			r.Sectors, known[2] = n, n <= blkMaxSector
+		case name == "error":
+			if r.Error = blkErrno(int64(n)); minus {
+				r.Error = int32(min(n, 1<<15))
+			}
+		case name == "old_dev":
+			r.From = uint32(n)
+		case name == "old_sector" && action == blkRemap, name == "new_sector" && action == blkSplit:
+			r.Other, known[3] = n, n <= blkMaxSector
+		}
+	}
+	switch {
+	case !known[0]:
+		return blkBadDevice
+	case !known[1], !known[2] && action != blkSplit, r.Sectors > 0 && (r.Sector > blkMaxSector || r.Sectors > blkMaxSector-r.Sector):
+		return blkBadSector
+	case !known[3] && (action == blkRemap || action == blkSplit):
+		return blkBadTail
+	case len(rwbs) == 0:
+		return blkBadRWBS
+	}
+	if action == blkSplit {
+		r.Sectors = 0
+	}
+	return t.letters(rwbs)
 }
 
 // request reads the fields of a request behind its rwbs. The command is empty
@@ -165,8 +240,8 @@ func (t *tracepoints) tracer(h *tpHead, text, line []byte, out *ingest.Out) {
 		out.Reject(line, reason)
 		return
 	}
-	if r.Op, r.Flags, ok = blkRWBS(rwbs, r.Sectors == 0 && r.Action != blkSplit); !ok {
-		out.Reject(line, blkBadRWBS)
+	if reason := t.letters(rwbs); reason != "" {
+		out.Reject(line, reason)
 		return
 	}
 	t.pair(out)

@@ -250,7 +250,7 @@ func traceTried(dec ingest.LineDecoder, head []byte) (good, bad int64) {
 			bad++
 			continue
 		}
-		dec.Line(bytes.TrimRight(line, "\r\n"), &out)
+		dec.Line(guessed(bytes.TrimRight(line, "\r\n")), &out)
 	}
 	return out.Tally.Event, out.Tally.Rejected() + bad
 }

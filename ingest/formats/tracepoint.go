@@ -33,6 +33,8 @@ type tracepoints struct {
 	lastNS int64    // stamp of the last event
 	seen   bool     // there was one
 	queues bool     // the trace holds the queueing of bios
+	starts bool     // io_start tells it in their place
+	ends   bool     // the trace holds completions, of which io_done tells nothing new
 	facts  []tpFact // that came before the first stamp
 }
 
@@ -163,12 +165,30 @@ func (t *tracepoints) Take(a ingest.Ahead, i int, line []byte, out *ingest.Out) 
 
 // pair hands the block record in hand to the pairing. A flush that the block
 // layer made is taken as queued when it is issued; where the trace holds no
-// queueing at all, it is measured like the rest, from its issue.
+// queueing at all, it is measured like the rest, from its issue. io_start and io_done,
+// as newer kernels have them, stand for the queueing and the completion where these
+// are not in the trace; a completion comes before the io_done of its request.
 func (t *tracepoints) pair(out *ingest.Out) {
-	t.queues = t.queues || t.text.rec.Action == blkQueue
+	switch r := &t.text.rec; r.Action {
+	case blkQueue:
+		t.queues = true
+	case blkComplete:
+		t.ends = true
+	case blkStart:
+		if t.queues { // the bio was told of already
+			out.Note()
+			return
+		}
+		r.Action, t.starts = blkQueue, true
+	case blkFinish:
+		if t.ends { // of each request that is done a completion was told
+			out.Note()
+			return
+		}
+	}
 	n := len(out.Events)
 	t.pairs.Add(&t.text.rec, out)
-	if t.queues {
+	if t.queues || t.starts {
 		return
 	}
 	for i := n; i < len(out.Events); i++ {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/bits"
 
+	"github.com/andybalholm/brotli"
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/schema"
 	"github.com/klauspost/compress/gzip"
@@ -40,6 +41,7 @@ type foreignColumn struct {
 	head    [512]byte
 	zstd    *zstd.Decoder
 	gzip    *gzip.Reader
+	brotli  *brotli.Reader
 }
 
 func newForeignColumn(t *Text, index int, name string, c *schema.Column) *foreignColumn {
@@ -263,6 +265,15 @@ func (c *foreignColumn) unpack(dst, b []byte, n int) ([]byte, error) {
 		if err = c.gzip.Reset(bytes.NewReader(b)); err == nil {
 			got, err = io.ReadFull(c.gzip, dst)
 		}
+	case 4:
+		if c.brotli == nil {
+			c.brotli = new(brotli.Reader)
+		}
+		if err = c.brotli.Reset(bytes.NewReader(b)); err == nil {
+			got, err = io.ReadFull(c.brotli, dst)
+		}
+	case 5:
+		got, err = hadoopLZ4(dst, b)
 	case 6:
 		if c.zstd == nil {
 			c.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxForeignPage))
@@ -275,7 +286,7 @@ func (c *foreignColumn) unpack(dst, b []byte, n int) ([]byte, error) {
 	case 7:
 		got, err = lz4.UncompressBlock(b, dst)
 	default:
-		return nil, fmt.Errorf("packed by codec %d, which is none of snappy, gzip, zstd and lz4_raw", c.codec)
+		return nil, refused{fmt.Sprintf("packed by codec %d, which is none of snappy, gzip, brotli, zstd and lz4", c.codec)}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("unpacking a page: %w", err)
@@ -284,4 +295,40 @@ func (c *foreignColumn) unpack(dst, b []byte, n int) ([]byte, error) {
 		return nil, fmt.Errorf("a page of %d bytes says that it has %d", got, n)
 	}
 	return dst, nil
+}
+
+// hadoopLZ4 unpacks what the codec LZ4 of Parquet became: Hadoop's frames, each with
+// two lengths, highest byte first, before its block; or, as arrow wrote for a time, a
+// block alone.
+func hadoopLZ4(dst, b []byte) (n int, err error) {
+	for rest := b; len(rest) > 0; {
+		if len(rest) < 8 {
+			return lz4.UncompressBlock(b, dst)
+		}
+		full, packed := binary.BigEndian.Uint32(rest), binary.BigEndian.Uint32(rest[4:])
+		if uint64(packed) > uint64(len(rest)-8) || uint64(full) > uint64(len(dst)-n) {
+			return lz4.UncompressBlock(b, dst)
+		}
+		got, err := lz4.UncompressBlock(rest[8:8+packed], dst[n:n+int(full)])
+		if err != nil || got != int(full) {
+			return lz4.UncompressBlock(b, dst)
+		}
+		n += got
+		rest = rest[8+packed:]
+	}
+	return n, nil
+}
+
+// refused is of a file that may be whole, but holds what is not read here.
+type refused struct{ what string }
+
+func (r refused) Error() string { return r.what }
+
+// Refused says in words what a file holds that is not read; "" if err is of damage.
+func Refused(err error) string {
+	var r refused
+	if errors.As(err, &r) {
+		return r.what
+	}
+	return ""
 }

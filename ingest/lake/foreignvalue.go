@@ -116,6 +116,7 @@ func (d *foreignDict) fill(c *foreignColumn, n int64) error {
 const (
 	encRLE         = 3
 	encDeltaLength = 6
+	encDeltaBytes  = 7
 	encSplit       = 9
 )
 
@@ -128,10 +129,12 @@ type foreignValues struct {
 	delta    foreignDeltas
 	size     int // of a page whose bytes are split by place: its values
 	at       int
+	shared   foreignDeltas // how many bytes a value shares with the one before it
+	last     []byte        // that one
 }
 
 func (v *foreignValues) open(c *foreignColumn, b []byte, h *foreignHeader) error {
-	*v = foreignValues{encoding: h.encoding, b: b}
+	*v = foreignValues{encoding: h.encoding, b: b, last: v.last[:0]}
 	switch h.encoding {
 	case encPlain:
 		return nil
@@ -163,14 +166,37 @@ func (v *foreignValues) open(c *foreignColumn, b []byte, h *foreignHeader) error
 			break
 		}
 		return v.lengths(b, h.values)
+	case encDeltaBytes:
+		if c.physical != parquet.Types.ByteArray && c.physical != parquet.Types.FixedLenByteArray {
+			break
+		}
+		return v.prefixes(b, h.values)
 	case encSplit:
-		if c.width <= 0 || c.width > 8 {
+		if c.width <= 0 || c.physical == parquet.Types.Int96 {
 			break
 		}
 		v.size = len(b) / c.width
 		return nil
 	}
-	return fmt.Errorf("values of encoding %d, which is not read for this type", h.encoding)
+	return refused{fmt.Sprintf("values of encoding %d, which is not read for this type", h.encoding)}
+}
+
+// prefixes finds the ends of values of which each begins as the one before it:
+// how much they share stands first, then the rests, as lengths reads them.
+func (v *foreignValues) prefixes(b []byte, most int64) error {
+	if err := v.shared.open(b); err != nil {
+		return err
+	}
+	if v.shared.left > uint64(most) {
+		return fmt.Errorf("%d lengths in a page of %d values", v.shared.left, most)
+	}
+	walk := v.shared
+	for walk.left > 0 {
+		if _, err := walk.next(); err != nil {
+			return err
+		}
+	}
+	return v.lengths(walk.rest(), most)
 }
 
 // lengths finds where the bytes begin that stand behind all their lengths.
@@ -213,7 +239,9 @@ func (v *foreignValues) next(c *foreignColumn) (n int64, b []byte, err error) {
 		n, err = v.runs.next()
 		return n, nil, err
 	case encDelta:
-		n, err = v.delta.next()
+		if n, err = v.delta.next(); c.physical == parquet.Types.Int32 {
+			n = int64(int32(n)) // deltas of 32 bits wrap there
+		}
 		return n, nil, err
 	case encDeltaLength:
 		if n, err = v.delta.next(); err != nil {
@@ -224,9 +252,34 @@ func (v *foreignValues) next(c *foreignColumn) (n int64, b []byte, err error) {
 		}
 		b, v.b = v.b[:n], v.b[n:]
 		return 0, b, nil
+	case encDeltaBytes:
+		shared, err := v.shared.next()
+		if err != nil {
+			return 0, nil, err
+		}
+		if n, err = v.delta.next(); err != nil {
+			return 0, nil, err
+		}
+		if n < 0 || n > int64(len(v.b)) || shared < 0 || shared > int64(len(v.last)) || shared+n > maxForeignPage {
+			return 0, nil, errPageShort
+		}
+		v.last = append(v.last[:shared], v.b[:n]...)
+		v.b = v.b[n:]
+		if c.width > 0 && len(v.last) != c.width {
+			return 0, nil, errPageShort
+		}
+		return 0, v.last, nil
 	case encSplit:
 		if v.at >= v.size {
 			return 0, nil, errPageShort
+		}
+		if c.physical == parquet.Types.FixedLenByteArray {
+			v.last = v.last[:0]
+			for i := range c.width {
+				v.last = append(v.last, v.b[i*v.size+v.at])
+			}
+			v.at++
+			return 0, v.last, nil
 		}
 		for i := range c.width {
 			n |= int64(v.b[i*v.size+v.at]) << (8 * i)

@@ -73,6 +73,9 @@ type tableText struct{ *lake.Text }
 func (t tableText) Read(p []byte) (int, error) {
 	n, err := t.Text.Read(p)
 	if err != nil && err != io.EOF {
+		if what := lake.Refused(err); what != "" {
+			return n, ingest.Damage("unread-parquet: " + what)
+		}
 		err = ingest.Damage("corrupt-parquet")
 	}
 	return n, err
