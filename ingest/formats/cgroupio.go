@@ -169,6 +169,9 @@ func (d *cgroupIO) quantity(name string) {
 }
 
 func (d *cgroupIO) Line(line []byte, out *ingest.Out) {
+	if d.clock.glued(line, d, out) {
+		return
+	}
 	i := skipSpaceTab(line, 0)
 	end := fieldEnd(line, i)
 	word := line[i:end]

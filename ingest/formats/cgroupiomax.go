@@ -90,6 +90,9 @@ type cgroupIOMax struct {
 }
 
 func (d *cgroupIOMax) Line(line []byte, out *ingest.Out) {
+	if d.clock.glued(line, d, out) {
+		return
+	}
 	file, dev, keys := ioMaxRow(line)
 	if dev == nil {
 		if d.statLine(line, out) || d.fileLine(line, out) {

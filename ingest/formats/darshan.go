@@ -359,7 +359,7 @@ func darshanMount(dst, mount []byte) []byte {
 func (d *darshan) total(b, line []byte, out *ingest.Out) {
 	key, value, ok := bytes.Cut(b[len("total_"):], []byte(":"))
 	v, ok2 := darshanNumber(bytes.TrimSpace(value))
-	if !ok || !ok2 || len(key) == 0 {
+	if !ok || !ok2 || len(key) == 0 || bytes.IndexByte(key, ' ') >= 0 { // a torn one, to which another line is glued
 		out.Reject(line, "bad-number")
 		return
 	}

@@ -10,9 +10,10 @@ import (
 // dayClock gives the hours of a log that names no day: the first is of the day
 // that start_ns is in, and the day goes on at midnight.
 type dayClock struct {
-	day   time.Time // its start, in the zone of the stamps
-	last  int64     // seconds of the day of the last stamp
-	began bool
+	day    time.Time // its start, in the zone of the stamps
+	last   int64     // seconds of the day of the last stamp
+	began  bool
+	latest int64 // ns; the latest time
 }
 
 func newDayClock(src *ingest.Source) (dayClock, error) {
@@ -36,8 +37,15 @@ func (c *dayClock) at(second int64) (ns int64, ok bool) {
 	}
 	c.last, c.began = second, true
 	t := time.Date(c.day.Year(), c.day.Month(), c.day.Day(), 0, 0, int(second), 0, c.day.Location())
+	ns = firstOf(t.UnixNano(), c.day.Location())
+	if ns < c.latest-lateLineNS { // the hour comes again where clocks are put back
+		if second := secondOf(ns, ns+1, c.day.Location()); second >= c.latest-lateLineNS {
+			ns = second
+		}
+	}
+	c.latest = max(c.latest, ns)
 	s := t.Unix()
-	return t.UnixNano(), s >= -86400 && s <= traceLastS // a day: 1970 in zones east of UTC
+	return ns, s >= -86400 && s <= traceLastS // a day: 1970 in zones east of UTC
 }
 
 // clockOf reads HH:MM:SS and gives the seconds of the day and the index behind

@@ -149,6 +149,9 @@ type diskstatsText struct {
 }
 
 func (d *diskstatsText) Line(line []byte, out *ingest.Out) {
+	if d.clock.glued(line, d, out) {
+		return
+	}
 	r := &d.row
 	if !r.parse(line) && r.name == nil {
 		ns, rest, ok := d.clock.prefix(line, isDiskstats)

@@ -61,6 +61,7 @@ type fioJSON struct {
 
 	depth  int
 	keys   [fioDepth][]byte // of the open objects and lists
+	lists  [fioDepth]bool   // which of them are lists
 	key    []byte           // whose value is next
 	hasKey bool
 	made   bool // a fact ended in the line
@@ -202,6 +203,13 @@ func (d *fioJSON) tokens(b []byte, out *ingest.Out) {
 		case ' ', '\t', ',', ':':
 			i++
 		case '{', '[':
+			if c == '{' && !d.hasKey && d.depth > 0 && d.depth <= fioDepth && !d.lists[d.depth-1] {
+				d.incomplete(out) // no key stands before it: another report is glued to what was cut off
+				d.report(out)
+			}
+			if d.depth < fioDepth {
+				d.lists[d.depth] = c == '['
+			}
 			d.push(out)
 			i++
 		case '}', ']':
@@ -222,7 +230,15 @@ func (d *fioJSON) tokens(b []byte, out *ingest.Out) {
 			s, n, _ := jsonString(b[i:])
 			if n == 0 { // cut off
 				d.hasKey = false
-				return
+				at, more := tornString(b[i:])
+				if i += at; at > 0 && b[i] == '{' {
+					d.incomplete(out)
+					d.report(out)
+				}
+				if !more {
+					return
+				}
+				continue
 			}
 			i += n
 			for i < len(b) && b[i] == ' ' {
@@ -237,13 +253,13 @@ func (d *fioJSON) tokens(b []byte, out *ingest.Out) {
 			}
 		default:
 			from := i
-			for i < len(b) && !fioEnds(b[i]) {
+			for i < len(b) && (!fioEnds(b[i]) || d.hasKey && decimalComma(b, i)) {
 				i++
 			}
-			if d.hasKey {
-				d.hasKey = false
+			if d.hasKey && (i == len(b) || b[i] != '{' && b[i] != '"') { // else it was cut off
 				d.value(b[from:i], out)
 			}
+			d.hasKey = false
 		}
 	}
 }
@@ -275,9 +291,9 @@ func (d *fioJSON) push(out *ingest.Out) {
 	case d.depth == 3:
 		d.job = fioJob{device: d.global}
 	case d.depth == 4:
-		d.op = fioOp{named: d.op.named[:0], stat: d.op.stat}
+		d.op = fioOp{named: d.op.named[:0], stat: d.op.stat}.untold()
 	case d.depth == 5:
-		d.op.stat = fioStat{percents: d.op.stat.percents[:0]}
+		d.op.stat = fioStat{percents: d.op.stat.percents[:0], min: -1, max: -1, mean: -1, dev: -1}
 	}
 }
 

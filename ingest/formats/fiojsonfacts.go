@@ -2,8 +2,6 @@ package formats
 
 import (
 	"bytes"
-	"encoding/json"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -11,14 +9,21 @@ import (
 	"github.com/iopathy/iopathy/ingest"
 )
 
-// fioOp is what a job tells of reads, writes, trims or syncs.
+// fioOp is what a job tells of reads, writes, trims or syncs, or of all together
+// (unified_rw_reporting). What is not told, or is nan, is below 0.
 type fioOp struct {
 	ios, bytes, kib, runtime, iops, rate, rateKiB, short, dropped float64
 	stat                                                          fioStat
 	named                                                         []fioNamed // latencies, to be told at the end
 }
 
-// fioStat is one of slat, clat and lat.
+// untold is an operation of which nothing is told yet.
+func (o fioOp) untold() fioOp {
+	o.ios, o.bytes, o.kib, o.runtime, o.iops, o.rate, o.rateKiB = -1, -1, -1, -1, -1, -1, -1
+	return o
+}
+
+// fioStat is one of slat, clat and lat; what is not told is below 0.
 type fioStat struct {
 	min, max, mean, dev, n float64
 	counted                bool // N was told
@@ -67,14 +72,18 @@ func (d *fioJSON) endStat() {
 		prefix, old = "lat_", d.old
 	}
 	o := &d.op
-	if prefix == "" || o.stat.counted && o.stat.n == 0 || !o.stat.counted && o.stat.mean == 0 {
+	if prefix == "" || o.stat.counted && o.stat.n == 0 || !o.stat.counted && o.stat.mean <= 0 && o.stat.max <= 0 {
 		return
 	}
 	unit := 1.0
 	if old {
 		unit = 1000 // microseconds
 	}
-	add := func(what string, v float64) { o.named = append(o.named, fioNamed{d.name(prefix, what), v * unit}) }
+	add := func(what string, v float64) {
+		if v >= 0 {
+			o.named = append(o.named, fioNamed{d.name(prefix, what), v * unit})
+		}
+	}
 	add("min_ns", o.stat.min)
 	add("max_ns", o.stat.max)
 	add("mean_ns", o.stat.mean)
@@ -94,29 +103,33 @@ func (d *fioJSON) endOp(out *ingest.Out) {
 		op = "fio_write_"
 	case "trim":
 		op = "fio_trim_"
+	case "mixed":
+		op = "fio_mixed_"
 	case "sync":
 		op = "fio_sync_"
 	default:
 		return
 	}
 	o := &d.op
-	if o.ios == 0 && o.bytes == 0 && o.kib == 0 {
+	if o.ios <= 0 && o.bytes <= 0 && o.kib <= 0 {
 		return
 	}
 	tell := func(name string, v float64) {
-		d.tell(d.name(op, name), d.job.name, v, out)
+		if v >= 0 {
+			d.tell(d.name(op, name), d.job.name, v, out)
+		}
 	}
 	tell("ios", o.ios)
 	if op != "fio_sync_" {
 		if d.old {
 			o.bytes *= 1024
-		} else if o.bytes == 0 {
-			o.bytes = o.kib * 1024
+		} else if o.bytes <= 0 {
+			o.bytes = max(o.bytes, o.kib*1024)
 		}
 		tell("bytes", o.bytes)
 		tell("iops", o.iops)
-		if o.rate == 0 {
-			o.rate = o.rateKiB * 1024
+		if o.rate <= 0 {
+			o.rate = max(o.rate, o.rateKiB*1024)
 		}
 		tell("bytes_per_s", o.rate)
 		tell("runtime_ns", o.runtime*1e6)
@@ -132,51 +145,16 @@ func (d *fioJSON) endOp(out *ingest.Out) {
 	}
 }
 
-// fioNumber reads a JSON number; what is none (nan, inf) is not told.
-func fioNumber(b []byte) (float64, bool) {
-	if len(b) == 0 || len(b) > 40 {
-		return 0, false
-	}
-	if b[0]-'0' <= 9 && b[len(b)-1]-'0' <= 9 && len(b) <= 16 {
-		if x, ok := parseFloat(b); ok {
-			return x, true
-		}
-	}
-	for _, c := range b {
-		if c-'0' > 9 && c != '.' && c != '-' && c != '+' && c|0x20 != 'e' {
-			return 0, false
-		}
-	}
-	x, err := strconv.ParseFloat(string(b), 64)
-	return x, err == nil && !math.IsInf(x, 0)
-}
-
-// fioText is the text of a JSON string, whose inside v is.
-func fioText(v []byte) string {
-	if bytes.IndexByte(v, '\\') < 0 {
-		return string(v)
-	}
-	var s string
-	if json.Unmarshal(append(append([]byte{'"'}, v...), '"'), &s) != nil {
-		return string(v)
-	}
-	return s
-}
-
-// jsonUnescaped is the text of a JSON string, whose inside v is: v itself unless there
-// are escapes.
-func jsonUnescaped(v []byte) []byte {
-	if bytes.IndexByte(v, '\\') < 0 {
-		return v
-	}
-	return []byte(fioText(v))
-}
-
 // value takes a key's number or text.
 func (d *fioJSON) value(v []byte, out *ingest.Out) {
-	x, number := fioNumber(v)
+	x, number := fioFigure(v)
 	key := string(d.key)
 	switch {
+	case key == "fio version" && d.depth > 1: // the report lies in another document
+		d.depth = 1
+		d.lists[0] = false
+		d.report(out)
+		d.head(key, v, x, number)
 	case d.depth == 1:
 		d.head(key, v, x, number)
 	case d.depth == 2 && d.section("global options"):
@@ -231,7 +209,7 @@ func (d *fioJSON) value(v []byte, out *ingest.Out) {
 		}
 		name, known := d.percents[string(d.key)]
 		if !known {
-			p, ok := fioNumber(d.key)
+			p, ok := fioFigure(d.key)
 			if !ok || p <= 0 {
 				break
 			}

@@ -3,6 +3,7 @@ package formats
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/iopathy/iopathy/ingest"
 )
@@ -96,6 +97,8 @@ type iostatText struct {
 	space   [maxIOTokens][]byte
 	esc     []byte
 
+	stampNS      int64  // of the last report that had one
+	stampLen     int    // the length of its text
 	name         []byte // a long name alone on its line: the values are on the next
 	nameIndent   int
 	namePosition int64
@@ -134,6 +137,15 @@ func (d *iostatText) Line(line []byte, out *ingest.Out) {
 	if len(tok) > 0 {
 		indent = offsetOf(line, tok[0])
 	}
+	if i := bannerSeam(line); i > 0 {
+		if len(d.name) > 0 {
+			d.dropName(out)
+		}
+		d.cpu = false
+		d.seam(tok, text, out)
+		d.banner(line[i:], out)
+		return
+	}
 	if len(d.name) > 0 {
 		if len(tok) == len(d.cols) && d.values(tok) {
 			d.row(tok, d.name, d.nameIndent > d.indent, 2, text, out)
@@ -153,6 +165,10 @@ func (d *iostatText) Line(line []byte, out *ingest.Out) {
 	case isBanner(line):
 		d.banner(line, out)
 		out.Note()
+	case bytes.Contains(line, []byte("iostat")) && ioCommand(tok).known:
+		d.reports.next = ioCommand(tok)
+		d.table = false
+		out.Note()
 	case string(tok[0]) == "avg-cpu:":
 		d.reports.cpuBlock(out)
 		d.table, d.cpu = false, true
@@ -163,9 +179,18 @@ func (d *iostatText) Line(line []byte, out *ingest.Out) {
 	default:
 		if ns, ok := d.stamps.parse(bytes.TrimSpace(line)); ok {
 			d.reports.stamp(ns, out)
+			d.stampNS, d.stampLen = ns, len(bytes.TrimSpace(line))
 			d.table = false
 			out.Note()
 			return
+		}
+		if len(tok) <= 8 {
+			if ns, ok := d.stamps.inWords(bytes.TrimSpace(line)); ok {
+				d.reports.stamp(ns, out)
+				d.table = false
+				out.Note()
+				return
+			}
 		}
 		d.deviceLine(line, tok, indent, text, out)
 	}
@@ -201,9 +226,7 @@ func (d *iostatText) banner(line []byte, out *ingest.Out) {
 	host := line[open+1 : open+end]
 	d.reports.run(string(host), out)
 	d.table = false
-	if rest := cutFields(line[open+end+1:], d.space[:0]); len(rest) > 0 {
-		d.stamps.banner(rest[0])
-	}
+	d.stamps.banner(line[open+end+1:])
 }
 
 // header takes a line as a table's header if it is one.
@@ -264,11 +287,16 @@ func (d *iostatText) deviceLine(line []byte, tok [][]byte, indent int, text []by
 		at := len(tok) - n
 		name := line[indent : offsetOf(line, tok[at-1])+len(tok[at-1])]
 		if at > 1 && !d.values(tok[at:]) || 2*numbers < n {
-			d.misfit(numbers, len(tok), text, out)
+			d.misfit(line, tok, numbers, text, out)
 			return
 		}
-		if at > 2 && decimals(tok[1:at]) { // the header is torn, or a line is glued to it
-			out.Reject(text, "columns")
+		if last := tok[len(tok)-1]; (len(last) > 12 || bytes.IndexByte(last, ':') > 0) && d.cutRow(line, tok, text, out) {
+			return
+		}
+		if at > 1 && decimals(tok[1:at]) { // the header is torn, or a line is glued to it
+			if !d.cutRow(line, tok, text, out) {
+				out.Reject(text, "columns")
+			}
 			return
 		}
 		d.row(tok[at:], name, indent > d.indent, 1, text, out)
@@ -278,18 +306,20 @@ func (d *iostatText) deviceLine(line []byte, tok [][]byte, indent int, text []by
 		group := len(name) > 1 && name[0] == ' ' && name[1] == ' '
 		d.row(tok[:n], bytes.TrimLeft(name, " \t"), group, 1, text, out)
 	default:
-		d.misfit(numbers, len(tok), text, out)
+		d.misfit(line, tok, numbers, text, out)
 	}
 }
 
 // misfit gives a fate to a line in a table that is no row: a torn one has numbers
 // but for a name, what other tools and people write between rows has not.
-func (d *iostatText) misfit(numbers, fields int, text []byte, out *ingest.Out) {
-	if numbers > 0 && numbers >= fields-1 {
+func (d *iostatText) misfit(line []byte, tok [][]byte, numbers int, text []byte, out *ingest.Out) {
+	switch {
+	case numbers > 0 && d.cutRow(line, tok, text, out):
+	case numbers > 0 && numbers >= len(tok)-1:
 		out.Reject(text, "columns")
-		return
+	default:
+		out.Note()
 	}
-	out.Note()
 }
 
 // dropName finds that the name alone on its line was none.
@@ -337,6 +367,9 @@ func (d *iostatText) row(values [][]byte, name []byte, group bool, lines int64, 
 	r.lines += lines
 	if r != &fresh {
 		return
+	}
+	if len(rows) > 0 && !further && rows[0].device == device && !group && !slices.ContainsFunc(rows, func(r ioRow) bool { return r.group }) {
+		d.reports.header(d.fields, out) // what stood between two reports was lost
 	}
 	r.device, r.group, r.position, r.lineno = device, group, out.Position, out.Lineno
 	if lines > 1 {

@@ -110,7 +110,8 @@ var ioHalves = [...]float64{0.5, 0.5 / 1e1, 0.5 / 1e2, 0.5 / 1e3, 0.5 / 1e4, 0.5
 
 // parseIOValue reads a number as iostat prints it in any locale: decimal point
 // or comma, at most one, with a suffix of --human in place of the column's unit
-// or a percent sign. The reason is "" if it is one.
+// or a percent sign. The reason is "" if it is one, or nan or inf, which say that
+// nothing is known.
 func parseIOValue(tok []byte, c ioColumn) (ioValue, string) {
 	// Nearly all are digits, a point, digits, and no more than eight bytes.
 	if n := len(tok); n <= 8 {
@@ -137,6 +138,9 @@ func parseIOValue(tok []byte, c ioColumn) (ioValue, string) {
 
 // parseIOText is parseIOValue for numbers of any length, and for what is none.
 func parseIOText(tok []byte, c ioColumn) (ioValue, string) {
+	if isNoFigure(tok) { // of a mean over nothing
+		return ioValue{}, ""
+	}
 	var mant uint64
 	decimals, point, digits := 0, false, 0
 	i := 0

@@ -26,7 +26,7 @@ func (p *ioReports) learn(last bool) int64 {
 		assumed = p.learnt
 	}
 	body := p.held
-	if body[0].first && !p.keepFirst {
+	if body[0].first && !p.keepFirst && !p.told.skips {
 		body = body[1:]
 	}
 	last = last || len(p.held) >= heldReports || p.heldRows >= heldRowsBound
@@ -241,6 +241,29 @@ func (r *ioReport) span() (lo, hi float64, ok bool) {
 	return lo, hi, ok && lo <= hi
 }
 
+// ioDrift is by how much, in hundredths, the intervals that were found exceed the
+// differences of their reports' stamps, since a report whose interval was not found.
+// Stamps are cut to seconds: so it stays within a second, and so does each interval of
+// the difference of its stamps. What is found by chance does not.
+type ioDrift struct{ sum, least, most int64 }
+
+// driftSlack is, in hundredths, what lies between the reading of counters and of the clock.
+const driftSlack = 20
+
+// bounds are the intervals between two reports whose stamps are d apart.
+func (p *ioDrift) bounds(d int64) (lo, hi int64) {
+	return d + max(-99, p.most-p.sum-99-driftSlack), d + min(99, p.least-p.sum+99+driftSlack)
+}
+
+func (p *ioDrift) add(over int64, exact bool) {
+	if !exact {
+		*p = ioDrift{}
+		return
+	}
+	p.sum += over
+	p.least, p.most = min(p.least, p.sum), max(p.most, p.sum)
+}
+
 // interval finds the interval of a report in hundredths of a second; exact says
 // that its counters come out whole.
 func (p *ioReports) interval(r *ioReport) (cs int64, exact bool) {
@@ -254,10 +277,14 @@ func (p *ioReports) interval(r *ioReport) (cs int64, exact bool) {
 		}
 		p.shorter = d
 		nearest = d
-		lo, hi = d-100, d+100
-		if period < lo || period > hi {
+		lo, hi = p.drift.bounds(d)
+		if near := jitter(p.period); period < lo-near || period > hi+near {
 			period = d
 		}
+		period = min(max(period, lo), hi)
+		defer func() { p.drift.add(cs-d, exact) }()
+	} else {
+		p.drift = ioDrift{}
 	}
 	if l, h, ok := r.span(); ok && l < longest {
 		l, h := int64(math.Ceil(l)), int64(math.Floor(min(h, longest)))
@@ -277,6 +304,12 @@ func (p *ioReports) interval(r *ioReport) (cs int64, exact bool) {
 	rates, sorted := p.gather(r), false
 	tried := 0.0
 	for k := int64(0); period+k <= hi || period-k >= lo; k++ {
+		if k == 2+period/100 { // not the period: rather the stamps' own difference than any other
+			if c, ok := p.stamped(nearest, lo, hi); ok {
+				return c, true
+			}
+			rates, sorted = p.rates, true
+		}
 		for _, c := range [2]int64{period + k, period - k} {
 			if c < lo || c > hi || k == 0 && tried > 0 {
 				continue
@@ -299,10 +332,28 @@ func (p *ioReports) interval(r *ioReport) (cs int64, exact bool) {
 	return max(nearest, 1), false
 }
 
+// stamped finds the interval about the difference of the stamps over which the rates
+// gathered last are whole, and would hardly be by chance.
+func (p *ioReports) stamped(d, lo, hi int64) (c int64, ok bool) {
+	p.rates = distinct(p.rates)
+	near := jitter(d)
+	for k := range near + 1 {
+		for _, c := range [2]int64{d + k, d - k} {
+			if c >= lo && c <= hi && wholeOver(p.rates, c) {
+				return c, chanceOver(p.rates, c)*float64(2*near+1) < 0.01
+			}
+		}
+	}
+	return 0, false
+}
+
 // sinceBoot says whether a first report is, or may be, since boot.
 func (p *ioReports) sinceBoot(r *ioReport) bool {
-	if p.keepFirst {
+	switch {
+	case p.keepFirst:
 		return false
+	case p.told.known:
+		return !p.told.skips
 	}
 	nothing := true
 	for i := range r.rows {

@@ -155,7 +155,9 @@ func (d *iostatJSON) token(b []byte, final bool, at int64, out *ingest.Out) int 
 }
 
 // jsonString gives the inside of a string and its length with the quotes; 0 if
-// there is none, more if that depends on bytes that are not there.
+// there is none, more if that depends on bytes that are not there. A letter behind
+// the second quote says that it is the first of another string: what the first one
+// began was cut off, and another document is glued to it.
 func jsonString(b []byte) (s []byte, n int, more bool) {
 	j := 1
 	for j+8 <= len(b) && j < maxJSONString-8 { // eight bytes at once
@@ -178,7 +180,10 @@ func jsonString(b []byte) (s []byte, n int, more bool) {
 				return nil, 0, false
 			}
 		case '"':
-			return b[1:j], j + 1, false
+			if j+1 < len(b) && isLetter(b[j+1]) {
+				return nil, 0, false
+			}
+			return b[1:j], j + 1, j+1 == len(b)
 		}
 	}
 	return nil, 0, len(b) <= maxJSONString
@@ -232,12 +237,14 @@ func (d *iostatJSON) text(s []byte, out *ingest.Out) {
 	case "timestamp":
 		if ns, ok := d.stamps.parse(s); ok {
 			d.reports.stamp(ns, out)
+		} else if ns, ok := d.stamps.inWords(s); ok {
+			d.reports.stamp(ns, out)
 		} else {
 			d.reports.close(out)
 		}
 	case "disk_device":
-		name := bytes.TrimLeft(s, " ")
-		d.row.group = len(name) < len(s)
+		name := bytes.TrimLeft(jsonUnescaped(s), " ")
+		d.row.group = len(s) > 0 && s[0] == ' '
 		d.row.device = d.reports.name(name)
 		d.device = len(name) > 0
 	default:

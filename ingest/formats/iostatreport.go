@@ -53,7 +53,10 @@ type ioReports struct {
 	clockNS  int64 // end of the last report
 	prevNS   int64 // stamp of the last report that had one
 	hasPrev  bool
-	shorter  int64 // a difference of stamps below the period, seen once
+	drift    ioDrift
+	told     ioTold // what the command line said of this run
+	next     ioTold // and of the next
+	shorter  int64  // a difference of stamps below the period, seen once
 	rates    []ioRate
 	spare    []ioRow `state:"-"` // memory of a report that is settled
 }
@@ -84,9 +87,13 @@ func newIOReports(src *ingest.Source, account func(*ingest.Out, *ioRow, ingest.F
 // run begins a new run of iostat: the next report is a first one.
 func (p *ioReports) run(host string, out *ingest.Out) {
 	p.flush(out)
-	p.host, p.begun, p.hasPrev = host, false, false
+	p.host, p.begun, p.hasPrev, p.drift = host, false, false, ioDrift{}
 	if p.period > 0 {
 		p.learnt, p.period = p.period, 0
+	}
+	p.told, p.next = p.next, ioTold{}
+	if p.told.known {
+		p.learnt = p.told.period
 	}
 }
 

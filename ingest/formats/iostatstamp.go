@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -19,7 +20,8 @@ type ioStamps struct {
 	hasPrev  bool
 	date     [3]int // of the banner, for stamps that have none
 	hasDate  bool
-	clock    int // seconds of the day of the last stamp without a date
+	lastNS   int64 // the last stamp
+	clock    int   // seconds of the day of the last stamp without a date
 	hasClock bool
 	same     [24]byte `state:"-"` // the last of these as text, which the lines of a table share
 	sameLen  int      `state:"-"`
@@ -90,6 +92,22 @@ func stampNumbers(b []byte) (g numbers) {
 
 // parse reads a line that is a stamp and nothing else.
 func (z *ioStamps) parse(line []byte) (int64, bool) {
+	ns, ok := z.read(line)
+	if ok {
+		z.lastNS = ns
+	}
+	return ns, ok
+}
+
+// inWords reads a stamp as locales have it that name days or months.
+func (z *ioStamps) inWords(line []byte) (int64, bool) {
+	if !hasClock(line) {
+		return 0, false
+	}
+	return dateTime(line, z.zone)
+}
+
+func (z *ioStamps) read(line []byte) (int64, bool) {
 	if len(line) < 8 || len(line) > 80 {
 		return 0, false
 	}
@@ -101,7 +119,8 @@ func (z *ioStamps) parse(line []byte) (int64, bool) {
 		return z.timeOnly(rest)
 	}
 	g := stampNumbers(line)
-	if g.n != 6 || g.sep[0] != g.sep[1] && g.sep[0] < 0x80 || !dateSign(g.sep[0]) || g.sep[2] != ' ' && g.sep[2] != 'T' && g.sep[2] < 0x80 ||
+	if g.n != 6 || g.sep[0] != g.sep[1] && g.sep[0] < 0x80 || !dateSign(g.sep[0]) ||
+		g.sep[2] != ' ' && g.sep[2] != 'T' && g.sep[2] < 0x80 && (g.sep[2] != '.' || g.sep[0] != '.') ||
 		g.sep[3] != g.sep[4] && g.sep[3] < 0x80 || g.sep[3] != ':' && g.sep[3] != '.' && g.sep[3] < 0x80 {
 		return 0, false
 	}
@@ -113,7 +132,11 @@ func (z *ioStamps) parse(line []byte) (int64, bool) {
 		if y < 1970 || y > 2199 || m < 1 || m > 12 || d < 1 || d > 31 {
 			return 0, false
 		}
-		return time.Date(y, time.Month(m), d, hour, g.v[4], g.v[5], 0, loc).UnixNano(), true
+		ns := time.Date(y, time.Month(m), d, hour, g.v[4], g.v[5], 0, loc).UnixNano()
+		if loc == z.zone {
+			ns = secondOf(firstOf(ns, loc), z.lastNS, loc)
+		}
+		return ns, true
 	}
 	switch {
 	case g.width[0] == 4:
@@ -242,11 +265,26 @@ func (z *ioStamps) tail(b []byte, hour int) (h int, loc *time.Location, half, ok
 	return h, loc, true, true
 }
 
-// banner keeps the date of a banner for stamps that are a time only.
+// banner keeps the date of a banner for stamps that are a time only; what stands behind
+// it does not matter.
 func (z *ioStamps) banner(date []byte) {
-	g := stampNumbers(date)
-	z.hasDate, z.hasClock, z.sameLen = false, false, 0
+	date = bytes.TrimLeft(date, " \t")
+	if i := bytes.IndexAny(date, "\t_"); i >= 0 {
+		date = date[:i]
+	}
+	date = trimBlanks(date)
+	first, _, _ := bytes.Cut(date, []byte(" "))
+	g := stampNumbers(first)
 	if g.n != 3 {
+		g = stampNumbers(date)
+	}
+	z.hasDate, z.hasClock, z.sameLen, z.lastNS = false, false, 0, 0
+	if g.n != 3 {
+		// Some locales write it in words: "Monday 30 November 2026".
+		if ns, ok := dateTime(append(bytes.Clone(date), " 00:00:00"...), time.UTC); ok {
+			y, m, d := time.Unix(0, ns).UTC().Date()
+			z.date, z.hasDate = [3]int{y, int(m), d}, true
+		}
 		return
 	}
 	y, m, d := fullYear(g.v[2], g.width[2]), g.v[0], g.v[1]
@@ -284,7 +322,11 @@ func (z *ioStamps) timeOnly(b []byte) (int64, bool) {
 	if at.Year() > 2199 {
 		return at.UnixNano(), false
 	}
-	z.sameLen, z.sameNS = 0, at.UnixNano()
+	ns := at.UnixNano()
+	if loc == z.zone {
+		ns = secondOf(firstOf(ns, loc), z.lastNS, loc)
+	}
+	z.sameLen, z.sameNS, z.lastNS = 0, ns, ns
 	if len(b) <= len(z.same) {
 		z.sameLen = copy(z.same[:], b)
 	}

@@ -28,10 +28,14 @@ type jsonWalk struct {
 	depth int
 	keys  [jsonWalkDepth][]byte // of the open objects and lists
 	nth   [jsonWalkDepth]int    // elements seen of the open lists
+	lists [jsonWalkDepth]bool   // which of them are lists
 	key   []byte
 	has   bool
 
-	commas bool // a comma between two digits of a key's value is a decimal one
+	first   string // the key that documents begin with: where it stands deeper another one is glued or wrapped
+	wrapped bool   // the document that is said to be torn may hold the next one
+	loose   bool   // the last value is a number at the end of its line
+	commas  bool   // a comma between two digits of a key's value is a decimal one
 }
 
 // at is the key of the open object or list of a depth, from 1; the document itself has none.
@@ -46,8 +50,7 @@ func (w *jsonWalk) at(depth int) string {
 func (w *jsonWalk) line(b []byte, v jsonVisitor, out *ingest.Out) bool {
 	trimmed := trimBlanks(b)
 	if w.depth > 0 && len(b) > 0 && b[0] == '{' { // the document before it was cut off
-		w.depth, w.has = 0, false
-		v.torn(out)
+		w.cut(v, out)
 	}
 	switch {
 	case len(trimmed) == 0:
@@ -80,8 +83,11 @@ func (w *jsonWalk) tokens(b []byte, v jsonVisitor, out *ingest.Out) bool {
 			i++
 		case '{', '[':
 			i++
+			if c == '{' && w.within() && !w.has { // no key stands before it: the document was cut off, and another is glued to it
+				w.cut(v, out)
+			}
 			if w.depth > 0 || c == '{' {
-				w.open(v, out)
+				w.open(c == '[', v, out)
 			}
 		case '}', ']':
 			i++
@@ -98,7 +104,14 @@ func (w *jsonWalk) tokens(b []byte, v jsonVisitor, out *ingest.Out) bool {
 			s, n, _ := jsonString(b[i:])
 			if n == 0 {
 				w.has = false
-				return true
+				at, more := tornString(b[i:])
+				if i += at; at > 0 && b[i] == '{' {
+					w.cut(v, out)
+				}
+				if !more {
+					return true
+				}
+				continue
 			}
 			i += n
 			j := i
@@ -107,6 +120,12 @@ func (w *jsonWalk) tokens(b []byte, v jsonVisitor, out *ingest.Out) bool {
 			}
 			switch {
 			case j < len(b) && b[j] == ':': // of a key without a value nothing is known
+				if w.depth > 1 && string(s) == w.first && w.within() {
+					w.wrapped = true
+					w.cut(v, out)
+					w.wrapped = false
+					w.open(false, v, out)
+				}
 				w.key, w.has = append(w.key[:0], s...), true
 				i = j + 1
 			case w.has:
@@ -123,7 +142,10 @@ func (w *jsonWalk) tokens(b []byte, v jsonVisitor, out *ingest.Out) bool {
 			for i < len(b) && (!fioEnds(b[i]) || w.commas && w.has && decimalComma(b, i)) {
 				i++
 			}
-			if w.has {
+			w.loose = i == len(b)
+			if i < len(b) && (b[i] == '{' || b[i] == '"') { // cut off
+				w.has = false
+			} else if w.has {
 				v.value(b[from:i], false, out)
 				w.has = false
 			} else {
@@ -132,6 +154,23 @@ func (w *jsonWalk) tokens(b []byte, v jsonVisitor, out *ingest.Out) bool {
 		}
 	}
 	return true
+}
+
+// tornString is the index of what may follow a string that was cut off: of a bracket in
+// it, with which another document begins, else behind its quote; more is false if
+// nothing does.
+func tornString(b []byte) (at int, more bool) {
+	end := bytes.IndexByte(b[1:], '"') + 1
+	if end == 0 {
+		if b[len(b)-1] == '{' {
+			return len(b) - 1, true
+		}
+		return 0, false
+	}
+	if at := bytes.LastIndexByte(b[:end], '{'); at > 0 {
+		return at, true
+	}
+	return 1, true
 }
 
 // decimalComma says that b[i] is a comma between two digits.
@@ -147,9 +186,20 @@ func (w *jsonWalk) element(b []byte, text bool, v jsonVisitor, out *ingest.Out) 
 	v.value(b, text, out)
 }
 
-func (w *jsonWalk) open(v jsonVisitor, out *ingest.Out) {
+// within says that an object is open, whose values have keys.
+func (w *jsonWalk) within() bool {
+	return w.depth > 0 && w.depth <= jsonWalkDepth && !w.lists[w.depth-1]
+}
+
+// cut ends a document that has no end.
+func (w *jsonWalk) cut(v jsonVisitor, out *ingest.Out) {
+	w.depth, w.has = 0, false
+	v.torn(out)
+}
+
+func (w *jsonWalk) open(list bool, v jsonVisitor, out *ingest.Out) {
 	if w.depth < jsonWalkDepth {
-		w.keys[w.depth], w.nth[w.depth] = w.keys[w.depth][:0], 0
+		w.keys[w.depth], w.nth[w.depth], w.lists[w.depth] = w.keys[w.depth][:0], 0, list
 		if w.has {
 			w.keys[w.depth] = append(w.keys[w.depth], w.key...)
 		}

@@ -135,6 +135,9 @@ type lspci struct {
 }
 
 func (d *lspci) Line(line []byte, out *ingest.Out) {
+	if d.clock.glued(line, d, out) {
+		return
+	}
 	line = bytes.TrimRight(line, "\r")
 	b := trimBlanks(line)
 	slot := ""

@@ -61,8 +61,13 @@ func (d *lustreJobs) Line(line []byte, out *ingest.Out) {
 	b := bytes.TrimLeft(trimBlanks(line), "- ")
 	if head, ok := bytes.CutSuffix(b, []byte(".job_stats=")); ok { // obdfilter.lustrefs-OST0000.job_stats=
 		d.settle(out)
-		d.target = append(d.target[:0], head[bytes.IndexByte(head, '.')+1:]...)
-		out.Note()
+		begin := max(bytes.LastIndex(head, []byte("obdfilter.")), bytes.LastIndex(head, []byte("mdt.")), 0)
+		d.target = append(d.target[:0], head[begin+bytes.IndexByte(head[begin:], '.')+1:]...)
+		if begin > 0 {
+			out.Reject(line, seamReason)
+		} else {
+			out.Note()
+		}
 		return
 	}
 	colon := bytes.IndexByte(b, ':')

@@ -99,6 +99,20 @@ const (
 var mountNames = [mountSums]string{"nfs_metadata_calls", "nfs_retransmissions", "nfs_timeouts", "nfs_errors"}
 
 func (d *mountStats) Line(line []byte, out *ingest.Out) {
+	if d.clock.seam(line) > 0 {
+		d.torn = true
+		d.clock.glued(line, d, out)
+		return
+	}
+	if i := bytes.Index(line, []byte("device ")); i > 0 && isBlank(line[0]) {
+		if on, _ := mountLine(line[i:]); on != nil {
+			d.torn = true
+			out.Reject(line, seamReason)
+			d.Line(line[i:], out)
+			out.Tally.Notes-- // the line has its fate
+			return
+		}
+	}
 	if on, nfs := mountLine(line); on != nil {
 		d.settle(out)
 		d.device = d.device[:0]

@@ -100,16 +100,20 @@ func (d *mpstat) Line(line []byte, out *ingest.Out) {
 	tok := cutFields(line, d.space[:0])
 	n := clockWidth(tok)
 	switch {
-	case isBanner(line):
+	case isBanner(line) || bannerSeam(line) > 0:
+		torn := d.table && !isBanner(line) && len(tok) > 0 && isDecimal(tok[0][0])
+		line = line[bannerSeam(line):]
 		open := bytes.IndexByte(line, '(')
 		if end := bytes.IndexByte(line[open:], ')'); end > 1 {
 			d.host = string(line[open+1 : open+end])
-			if rest := cutFields(line[open+end+1:], d.space[:0]); len(rest) > 0 {
-				d.stamps.banner(rest[0])
-			}
+			d.stamps.banner(line[open+end+1:])
 		}
 		d.table = false
-		out.Note()
+		if torn { // a row, to which the banner is glued
+			out.Reject(text, seamReason)
+		} else {
+			out.Note()
+		}
 	case n == 0 || n >= len(tok):
 		out.Note() // neither others' text nor a blank line ends a table
 	default:

@@ -95,16 +95,26 @@ type nfsIostat struct {
 
 func (d *nfsIostat) Line(line []byte, out *ingest.Out) {
 	line = bytes.TrimRight(line, " \t")
+	if i := d.clock.seam(line); i > 0 {
+		d.tear(out)
+		d.clock.glued(line, d, out)
+		return
+	}
 	if len(line) == 0 { // where lines' ends were doubled, they stand amid a row
 		out.Note()
 		return
 	}
 	if before, _, ok := bytes.Cut(line, []byte(" mounted on ")); ok && len(before) > 0 && bytes.HasSuffix(line, []byte(":")) {
+		torn := d.table != 0
 		d.tear(out)
 		d.settle(out)
 		on := line[len(before)+len(" mounted on ") : len(line)-1]
 		d.device = append(append(d.device[:0], "nfs:"...), on...)
-		out.Note()
+		if torn { // the row that it is glued to
+			out.Reject(line, seamReason)
+		} else {
+			out.Note()
+		}
 		return
 	}
 	switch b := trimBlanks(line); {

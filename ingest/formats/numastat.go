@@ -78,6 +78,9 @@ type numastat struct {
 }
 
 func (d *numastat) Line(line []byte, out *ingest.Out) {
+	if d.clock.glued(line, d, out) {
+		return
+	}
 	tok := cutFields(line, d.space[:0])
 	switch {
 	case len(tok) == 0:

@@ -44,6 +44,9 @@ type nvidiaFS struct {
 }
 
 func (d *nvidiaFS) Line(line []byte, out *ingest.Out) {
+	if d.clock.glued(line, d, out) {
+		return
+	}
 	b := trimBlanks(line)
 	colon := bytes.IndexByte(b, ':')
 	switch {

@@ -38,6 +38,7 @@ var NVMeSmart = ingest.Register(ingest.Format{
 		if err != nil {
 			return nil, fmt.Errorf("nvme-smart: %w", err)
 		}
+		facts.walk.first = "critical_warning"
 		return &nvmeSmart{smartFacts: facts, named: nvmeDevice(filepath.Base(src.Path))}, nil
 	},
 })

@@ -89,6 +89,9 @@ type procVmstat struct {
 }
 
 func (d *procVmstat) Line(line []byte, out *ingest.Out) {
+	if d.clock.glued(line, d, out) {
+		return
+	}
 	name, value, ok := vmstatRow(line)
 	if (!ok || markWord(name)) && d.clock.mark(line) {
 		d.first = d.first[:0]

@@ -102,6 +102,9 @@ func (d *promText) keep(b []byte) promSpan {
 func (d *promText) at(s promSpan) []byte { return d.arena[s.from:s.to] }
 
 func (d *promText) Line(line []byte, out *ingest.Out) {
+	if d.clock.glued(line, d, out) {
+		return
+	}
 	switch {
 	case len(line) == 0 || bytes.HasPrefix(line, []byte("# HELP ")) || bytes.HasPrefix(line, []byte("# TYPE ")) || bytes.HasPrefix(line, []byte("# UNIT ")):
 		out.Note()

@@ -66,14 +66,17 @@ func (s *promLine) labelled(line []byte, i int) int {
 			return i + 1
 		}
 		begin := i
-		for i < len(line) && line[i] != '=' && line[i] != '"' && line[i] != '}' {
+		for i < len(line) && (isLetter(line[i]) || line[i] == '_' || i > begin && isDecimal(line[i])) {
 			i++
 		}
-		if i+1 >= len(line) || line[i] != '=' || line[i+1] != '"' {
+		key := line[begin:i]
+		if i = skipSpaceTab(line, i); len(key) == 0 || i == len(line) || line[i] != '=' {
+			return -1 // or a torn line, to which another is glued
+		}
+		if i = skipSpaceTab(line, i+1); i == len(line) || line[i] != '"' {
 			return -1
 		}
-		key := line[begin:i]
-		i += 2
+		i++
 		begin = i
 		for i < len(line) && line[i] != '"' {
 			if line[i] == '\\' {

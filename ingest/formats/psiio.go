@@ -85,6 +85,9 @@ type psiTotal struct {
 const psiMostRows = 64
 
 func (d *psi) Line(line []byte, out *ingest.Out) {
+	if d.clock.glued(line, d, out) {
+		return
+	}
 	at, full := psiRow(line)
 	if at < 0 {
 		d.other(line, out)

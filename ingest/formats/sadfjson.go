@@ -186,6 +186,7 @@ func (d *sadfJSON) number(b []byte) {
 	switch {
 	case reason != "":
 		d.row.reason = reason
+	case !x.known():
 	case !d.row.values[c.field].known() || x.half < d.row.values[c.field].half: // sectors are finer than KiB
 		d.row.values[c.field] = x
 	}

@@ -152,6 +152,15 @@ func (d *sarText) Line(line []byte, out *ingest.Out) {
 		out.Note()
 		return
 	}
+	if i := bannerSeam(line); i > 0 {
+		if d.table && isDecimal(tok[0][0]) { // of the row that it is glued to
+			out.Reject(text, seamReason)
+		} else {
+			out.Note()
+		}
+		d.banner(line[i:], out)
+		return
+	}
 	n := 1
 	if !d.stamps.isSame(tok[0]) || len(tok) > 1 && isHalf(tok[1]) {
 		n = clockWidth(tok)
@@ -225,9 +234,7 @@ func (d *sarText) banner(line []byte, out *ingest.Out) {
 	}
 	d.reports.run(string(line[open+1:open+end]), out)
 	d.table, d.begun, d.ended, d.stamped = false, false, false, false
-	if rest := cutFields(line[open+end+1:], d.space[:0]); len(rest) > 0 {
-		d.stamps.banner(rest[0])
-	}
+	d.stamps.banner(line[open+end+1:])
 }
 
 // clock reads the stamp of a line.
@@ -282,7 +289,7 @@ func sarValues(r *ioRow, values [][]byte, cols []ioColumn) string {
 		if reason != "" {
 			return reason
 		}
-		if c.field != ioOther && (!r.values[c.field].known() || x.half < r.values[c.field].half) {
+		if c.field != ioOther && x.known() && (!r.values[c.field].known() || x.half < r.values[c.field].half) {
 			r.values[c.field] = x
 		}
 	}

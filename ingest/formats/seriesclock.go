@@ -19,7 +19,8 @@ type seriesClock struct {
 	stepNS int64
 	timeNS int64
 	timed  bool
-	marked bool // by a line of the input
+	marked bool     // by a line of the input
+	looks  markSeam // of the last such line
 }
 
 func newSeriesClock(src *ingest.Source) (seriesClock, error) {
@@ -89,9 +90,11 @@ func (c *seriesClock) mark(line []byte) bool {
 		return false
 	}
 	digit := isDecimal(b[0])
-	ns, ok := int64(0), false
+	ns, ok, epoch := int64(0), false, false
 	if digit {
-		if ns, ok = epochTime(b); !ok {
+		if ns, epoch = epochTime(b); epoch {
+			ok = true
+		} else {
 			ns, ok = isoTime(b, c.stamps.zone)
 		}
 	}
@@ -102,7 +105,11 @@ func (c *seriesClock) mark(line []byte) bool {
 		ns, ok = c.stamps.parse(b)
 	}
 	if ok {
+		if c.marked && !epoch && !bytes.ContainsAny(b, "Z+") { // whose zone is not told
+			ns = secondOf(ns, c.timeNS, c.stamps.zone)
+		}
 		c.at(ns)
+		c.looks.see(line)
 	}
 	return ok
 }
@@ -194,7 +201,7 @@ func civil(v [6]int, frac int64, zone *time.Location) (int64, bool) {
 	if v[0] < 1970 || v[0] > 2199 || v[1] < 1 || v[1] > 12 || v[2] < 1 || v[2] > 31 || v[3] > 23 || v[4] > 59 || v[5] > 60 {
 		return 0, false
 	}
-	return time.Date(v[0], time.Month(v[1]), v[2], v[3], v[4], v[5], 0, zone).UnixNano() + frac, true
+	return firstOf(time.Date(v[0], time.Month(v[1]), v[2], v[3], v[4], v[5], 0, zone).UnixNano(), zone) + frac, true
 }
 
 // zoneNamed is the zone of what stands behind a time. Abbreviations other than

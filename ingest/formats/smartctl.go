@@ -33,6 +33,7 @@ var Smartctl = ingest.Register(ingest.Format{
 		if err != nil {
 			return nil, fmt.Errorf("smartctl: %w", err)
 		}
+		facts.walk.first = "json_format_version"
 		return &smartctl{smartFacts: facts}, nil
 	},
 })

@@ -86,6 +86,14 @@ func (d *smartFacts) celsius(name string, x float64, ok bool) {
 func (d *smartFacts) take(line []byte, v jsonVisitor, out *ingest.Out) {
 	d.made, d.bad = false, false
 	d.position = out.Position
+	if i := d.clock.seam(line); i > 0 {
+		if d.walk.depth > 0 {
+			d.walk.cut(v, out)
+		}
+		d.clock.mark(line[i:])
+		out.Reject(line, seamReason)
+		return
+	}
 	switch {
 	case d.walk.line(line, v, out):
 	case d.walk.depth == 0 && d.clock.mark(line):
@@ -136,6 +144,9 @@ func (d *smartFacts) document(out *ingest.Out) {
 
 // incomplete adds the facts of a document that has no end, and says so.
 func (d *smartFacts) incomplete(out *ingest.Out) {
+	if d.walk.wrapped && len(d.facts) == 0 { // it was what a document of another kind says before this one
+		return
+	}
 	d.facts = append(d.facts, smartFact{"smart_incomplete", "", 1, out.Position})
 	d.document(out)
 }
@@ -143,6 +154,9 @@ func (d *smartFacts) incomplete(out *ingest.Out) {
 // end settles what is open.
 func (d *smartFacts) end(v jsonVisitor, out *ingest.Out) {
 	if d.walk.depth > 0 {
+		for n := len(d.facts); n > 0 && d.walk.loose && d.facts[n-1].position == d.position; n-- {
+			d.facts = d.facts[:n-1] // the last number may be a part of one
+		}
 		v.torn(out)
 		d.walk.depth = 0
 	}

@@ -57,6 +57,8 @@ type strace struct {
 	cloner *straceProc // that has a clone under way
 	torn   *straceCall // cut by an attach message: the next line goes on
 	table  bool        // inside a summary
+	calls  bool        // a call was read
+	echo   int         // lines that the call in hand may yet print amid itself
 	seen   int64       // lines with a pid
 	gone   [64]int32   // pids that exited last: a child may be gone before its clone returns
 	next   int
@@ -101,7 +103,7 @@ func (d *strace) take(l *straceLine, out *ingest.Out) {
 	if d.torn != nil {
 		call := d.torn
 		d.torn = nil
-		if l.pid < 0 && l.stamp == straceStampNone && straceName(b) == 0 && !bytes.HasPrefix(b, []byte("<... ")) && !straceMessage(b) {
+		if l.pid < 0 && l.stamp == straceStampNone && straceName(b) == 0 && !bytes.HasPrefix(b, []byte("<... ")) && !straceMessage(b) && !straceStack(b) {
 			call.text = append(call.text, b...)
 			if text, ok := bytes.CutSuffix(call.text, []byte(straceUnfinished)); ok {
 				call.position = out.Position
@@ -111,6 +113,9 @@ func (d *strace) take(l *straceLine, out *ingest.Out) {
 			d.finish(call, call.text, 1, now, l.line, out)
 			return
 		}
+	}
+	if d.echoed(l, out) {
+		return
 	}
 	switch l.shape {
 	case straceBlank:
@@ -136,7 +141,11 @@ func (d *strace) take(l *straceLine, out *ingest.Out) {
 	}
 	if d.table || l.shape == straceTotals {
 		d.table = !bytes.HasSuffix(b, []byte(" total"))
-		out.Reject(l.line, straceTable)
+		if d.calls { // -C: what it sums up was read
+			out.Note()
+		} else {
+			out.Reject(l.line, straceTable)
+		}
 		return
 	}
 	if l.shape == straceElse {
@@ -147,6 +156,7 @@ func (d *strace) take(l *straceLine, out *ingest.Out) {
 		out.Reject(l.line, straceNoStamp)
 		return
 	}
+	d.calls = true
 	proc := d.of(l.pid, false)
 	call := straceCall{proc: proc, kind: l.kind, start: now, position: out.Position}
 	if l.kind == straceFact {
@@ -156,8 +166,9 @@ func (d *strace) take(l *straceLine, out *ingest.Out) {
 	case straceHalf:
 		d.begin(proc, call, l.args, out)
 	case straceAttach:
-		pid, _ := straceAttached(l.args[l.cut:])
-		d.proc(pid)
+		if pid, ok := straceAttached(l.args[l.cut:]); ok {
+			d.proc(pid)
+		}
 		torn := call // the copy alone outlives the line
 		torn.text = append(torn.text, l.args[:l.cut]...)
 		d.torn = &torn
@@ -166,6 +177,11 @@ func (d *strace) take(l *straceLine, out *ingest.Out) {
 		}
 		out.Note()
 	default:
+		if l.torn && straceEchoes(l) {
+			d.echo = straceEchoLines
+			out.Note()
+			return
+		}
 		d.settled(&call, l.args, &l.straceEnd, 1, now, l.line, out)
 	}
 }

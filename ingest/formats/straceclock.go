@@ -125,16 +125,17 @@ func straceFraction(b []byte, i int) (ns int64, end int, ok bool) {
 
 // straceClock turns stamps into nanoseconds since the epoch.
 type straceClock struct {
-	zone  *time.Location
-	start int64 // Options.StartNS
-	sum   int64 // of deltas
-	day   int   // days since the first stamp's
-	first time.Time
-	last  int64 // latest time of day
-	begun bool
-	hour  int64 // of the day, whose begin is at
-	base  int64
-	known bool
+	zone   *time.Location
+	start  int64 // Options.StartNS
+	sum    int64 // of deltas
+	day    int   // days since the first stamp's
+	first  time.Time
+	last   int64 // latest time of day
+	begun  bool
+	hour   int64 // of the day, whose begin is at
+	base   int64
+	known  bool
+	latest int64 // latest time
 }
 
 func newStraceClock(o ingest.Options) (straceClock, error) {
@@ -196,8 +197,19 @@ func (c *straceClock) ofDay(ns int64) int64 {
 	hour := ns / int64(time.Hour)
 	if !c.known || hour != c.hour {
 		y, m, d := c.first.Date()
-		c.base = time.Date(y, m, d+day, int(hour), 0, 0, 0, c.zone).UnixNano()
+		c.base = firstOf(time.Date(y, m, d+day, int(hour), 0, 0, 0, c.zone).UnixNano(), c.zone)
 		c.hour, c.known = hour, day == c.day
 	}
-	return c.base + ns%int64(time.Hour)
+	at := c.base + ns%int64(time.Hour)
+	if at < c.latest-lateLineNS { // the hour comes again where clocks are put back
+		if second := secondOf(at, at+1, c.zone); second >= c.latest-lateLineNS {
+			c.base += second - at
+			c.last, at = ns, second
+		}
+	}
+	c.latest = max(c.latest, at)
+	return at
 }
+
+// lateLineNS is by how much a line may stand behind later ones.
+const lateLineNS = int64(30 * time.Minute)

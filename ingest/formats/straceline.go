@@ -55,12 +55,20 @@ func (l *straceLine) read(line []byte) {
 	case b[0] == '-' && bytes.HasPrefix(b, []byte("--- ")):
 		l.shape = straceSignal
 		return
+	case straceStack(b):
+		l.shape = straceSaid
+		return
 	case b[0] == '%' && bytes.HasPrefix(b, []byte("% time")):
 		l.shape = straceTotals
 		return
 	}
 	n := straceName(b)
 	if n == 0 {
+		if i := straceAmid(line); i > 0 {
+			l.read(line[i:])
+			l.line = line
+			return
+		}
 		l.shape = straceElse
 		return
 	}
@@ -76,6 +84,12 @@ func (l *straceLine) read(line []byte) {
 				l.shape, l.cut = straceAttach, i
 				return
 			}
+		}
+	}
+	if len(args) > 0 && args[len(args)-1] == ']' && bytes.HasSuffix(args, []byte(" bit mode. ]")) {
+		if i := bytes.LastIndex(args, []byte("[ Process PID=")); i >= 0 {
+			l.shape, l.cut = straceAttach, len(bytes.TrimSuffix(args[:i], []byte("strace: ")))
+			return
 		}
 	}
 	l.shape = straceWhole

@@ -13,9 +13,10 @@ func sniffStrace(head []byte, _ string) int {
 		}
 		p := straceCut(line)
 		switch {
+		case straceStack(p.rest):
 		case bytes.HasPrefix(p.rest, []byte("% time ")) && bytes.Contains(p.rest, []byte(" usecs/call ")):
 			return 2
-		case straceLike(p.rest):
+		case straceLike(p.rest), straceAmid(line) > 0:
 			seen++
 		case whole:
 			other++
@@ -37,6 +38,12 @@ func straceLike(b []byte) bool {
 	}
 	name := straceName(b)
 	return name > 1 && (bytes.HasSuffix(b, []byte(straceUnfinished)) || bytes.Contains(b[name:], []byte(")")) && bytes.Contains(b[name:], []byte(" = ")))
+}
+
+// straceStack tells a line of the stack that -k prints behind each call:
+// "> /usr/lib/libc.so.6(__read+0x14) [0xeec74]".
+func straceStack(b []byte) bool {
+	return len(b) > 2 && b[0] == '>' && b[1] == ' ' && b[len(b)-1] == ']' && bytes.Contains(b, []byte(" [0x"))
 }
 
 // straceMessage tells what strace says of itself.

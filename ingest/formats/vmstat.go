@@ -3,6 +3,7 @@ package formats
 import (
 	"bytes"
 	"fmt"
+	"math"
 
 	"github.com/iopathy/iopathy/ingest"
 )
@@ -66,16 +67,42 @@ type vmstat struct {
 	clock seriesClock
 	host  string
 	cols  []vmstatColumn
-	first bool // the next row is since boot
-	boots bool // that of each run is
-	again bool // a time stood before the header: another run
+	first bool                // the next row is since boot
+	boots bool                // that of each run is
+	again bool                // a time stood before the header: another run
+	begun bool                // a header was read
+	maybe bool                // the next row is since boot, if it looks like it
+	boot  [vmstatMost]float64 // the last row that was
+	since int                 // rows since the header
 	rows  int64
 	facts int `state:"-"` // columns that are facts
 	space [maxIOTokens][]byte
 }
 
+// vmstatPage is less than the 22 rows that vmstat prints at least between two headers:
+// one that comes sooner is that of another run, if the row behind it is what the first
+// row since boot was, but for what a short time changes in means over a long one.
+const vmstatPage = 20
+
+// likeBoot says that a row may be of means since boot as the last such row was.
+func (d *vmstat) likeBoot(values *[vmstatMost]float64) bool {
+	alike := false
+	for i := range d.cols {
+		switch d.cols[i].name.text {
+		case "block_in_bytes_per_s", "block_out_bytes_per_s", "interrupts_per_s", "context_switches_per_s":
+			a, b := values[i], d.boot[i]
+			if math.Abs(a-b) > 0.05*max(a, b)+2*d.cols[i].unit {
+				return false
+			}
+			alike = alike || max(a, b) > 10*d.cols[i].unit
+		}
+	}
+	return alike
+}
+
 func (d *vmstat) Line(line []byte, out *ingest.Out) {
 	if d.quick(line, out) {
+		d.since++
 		return
 	}
 	tok := cutFields(bytes.TrimRight(line, "\r"), d.space[:0])
@@ -94,8 +121,10 @@ func (d *vmstat) Line(line []byte, out *ingest.Out) {
 		}
 		d.count()
 		if d.again {
-			d.first, d.again = d.boots, false
+			d.first = d.boots
 		}
+		d.maybe = d.boots && d.begun && d.since < vmstatPage
+		d.again, d.begun, d.since = false, true, 0
 		out.Note()
 		return
 	case d.clock.mark(line):
@@ -112,6 +141,7 @@ func (d *vmstat) Line(line []byte, out *ingest.Out) {
 		out.Reject(line, "columns")
 		return
 	}
+	d.since++
 	var values [vmstatMost]float64
 	for i := range d.cols {
 		c := &d.cols[i]
@@ -139,11 +169,12 @@ func (d *vmstat) Line(line []byte, out *ingest.Out) {
 			return
 		}
 	}
-	if d.first {
-		d.first = false
+	if d.first || d.maybe && d.likeBoot(&values) {
+		d.first, d.maybe, d.boot = false, false, values
 		out.Reject(line, "since-boot")
 		return
 	}
+	d.maybe = false
 	d.row(ns, &values, out)
 }
 
@@ -183,7 +214,7 @@ func (d *vmstat) row(ns int64, values *[vmstatMost]float64, out *ingest.Out) {
 
 // quick takes a usual row: whole numbers between spaces, and a stamp or none.
 func (d *vmstat) quick(line []byte, out *ingest.Out) bool {
-	if len(d.cols) == 0 || d.first {
+	if len(d.cols) == 0 || d.first || d.maybe {
 		return false
 	}
 	var values [vmstatMost]float64

@@ -180,12 +180,13 @@ func jobFigures(jobs []fioJob) (f matrix.Figures, told bool) {
 	var p50, p99 weighted
 	cpuTold := false
 	for _, job := range jobs {
-		for _, op := range []string{"fio_read_", "fio_write_", "fio_trim_"} {
+		apart := false
+		for _, op := range []string{"fio_read_", "fio_write_", "fio_trim_", "fio_mixed_"} {
 			n, ok := job.facts[op+"ios"]
-			if !ok {
+			if !ok || op == "fio_mixed_" && apart { // the sum of the others
 				continue
 			}
-			told = true
+			told, apart = true, true
 			bytes += job.facts[op+"bytes_per_s"]
 			iops += job.facts[op+"iops"]
 			for _, q := range []struct {
