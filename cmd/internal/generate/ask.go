@@ -24,8 +24,7 @@ func (q *queue) ask(now int64, load, step, slot int) {
 	i := q.room()
 	r := &q.slab[i]
 	r.load, r.slot, r.step = int32(load), int32(slot), uint8(step)
-	l.fill(q.draw, r, step)
-	u := q.draw.bits()
+	u := l.fill(r, step)
 	r.Scheduled = q.dev.Scheduler
 	r.CPU = uint8(r.PID) & 3
 	r.depth = q.depth
@@ -68,15 +67,18 @@ func (q *queue) ask(now int64, load, step, slot int) {
 func (q *queue) pass(now int64, load, slot int) {
 	r := &q.brief
 	r.load, r.slot = int32(load), int32(slot)
-	q.loads[load].fill(q.draw, r, 0)
-	u := q.draw.bits()
+	u := q.loads[load].fill(r, 0)
+	if r.At[Queued] = now; q.open {
+		q.count++
+		q.sink.Stage(Queued, r)
+		return
+	}
 	at := now + 2*stageNS + int64(u&1023) + int64(u>>20&1023)
 	if q.dev.Scheduler {
 		at += stageNS + int64(u>>10&1023)
 	}
-	r.At[Queued], r.At[Issued] = now, at
+	r.At[Issued] = at
 	q.sink.Stage(Queued, r)
-	q.depth++
 	if q.free() || q.forget(now) {
 		q.tagged++
 		q.serving++
@@ -117,7 +119,6 @@ func (q *queue) forget(now int64) bool {
 	}
 	gone := len(q.ends) - n
 	q.ends = q.ends[:n]
-	q.depth -= int32(gone)
 	q.tagged -= gone
 	q.serving -= gone
 	q.count += int64(gone)
@@ -127,10 +128,11 @@ func (q *queue) forget(now int64) bool {
 // flush begins one for all who wait for it.
 func (q *queue) flush(now int64) {
 	q.flushing = true
-	q.behind, q.served = q.served[:0], q.behind
+	q.behind, q.served, q.idle = q.idle, q.behind, nil
 	i := q.room()
 	r := &q.slab[i]
-	*r = Request{Op: ingest.OpFlush, Flags: ingest.FlagPreflush, load: -1, depth: q.depth, CPU: uint8(q.flushes & 3)}
+	*r = Request{} // field by field, since a literal would be made elsewhere and copied
+	r.Op, r.Flags, r.load, r.depth, r.CPU = ingest.OpFlush, ingest.FlagPreflush, -1, q.depth, uint8(q.flushes&3)
 	r.Comm, r.PID = kworker+Program(r.CPU), 40+7*int32(r.CPU)
 	q.flushes++
 	for s := range r.At {
@@ -238,6 +240,7 @@ func (q *queue) done(now int64, i int32) {
 	for _, t := range served {
 		q.after(now, int(t>>40), int(t>>32&255), int(int32(t)))
 	}
+	q.idle = served[:0]
 	if len(q.behind) > 0 && !q.flushing {
 		q.flush(now)
 	}

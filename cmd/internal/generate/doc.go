@@ -9,6 +9,7 @@
 //  3. A Format (format.go, write_*.go) writes what happened as a tool would have.
 //  4. The truth (truth.go) is a table of labels, an inventory beside it.
 //
-// A device has a generator of numbers of its own, so that what is written does
-// not depend on the number of workers. Memory is bounded by what is in flight.
+// Each device has generators of numbers of its own, and of these one says what there is
+// and others what happens, so that what is written does not depend on the number of
+// workers. Memory is bounded by what is in flight.
 package generate

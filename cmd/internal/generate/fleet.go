@@ -177,10 +177,10 @@ func (v *Disk) play(sink Sink, staged bool, at Stage) int64 {
 
 // queue is the device's, into a sink.
 func (v *Disk) queue(sink Sink, staged bool, at Stage) *queue {
-	dev := device{Law: v.Law, ill: v.ill, draw: v.draws, spread: newSpread(v.Law.Sigma)}
-	q := newQueue(dev, v.draws, v.loads, v.FromNS, v.ToNS, sink, staged, at)
+	q := newQueue(newDevice(v.Law, v.ill, v.draws), v.draws, v.loads, v.FromNS, v.ToNS, sink, staged, at)
 	if v.Fault != nil {
 		q.fault = [2]int64{v.Fault.FromNS, v.Fault.ToNS}
 	}
+	q.open = q.unseen && v.Fault == nil
 	return q
 }

@@ -100,13 +100,23 @@ func (l *Law) aloneNS(size int64) float64 {
 type device struct {
 	Law
 	ill
-	draw   *draws
-	spread *spread
-	head   int64   // where the last request of the head ended
-	link   float64 // when the link is free, as times below
-	gate   float64 // when the limit of requests lets the next one through
-	cap    float64 // when the cap of bytes does
-	drain  float64 // when the cache will be written out
+	random mix // of what seldom happens
+	took   *factors
+	rests  *waits
+	calm   int    // requests until upkeep delays one
+	head   int64  // where the last request of the head ended
+	link   int64  // when the link is free, as times below
+	gate   int64  // when the limit of requests lets the next one through
+	cap    int64  // when the cap of bytes does
+	drain  int64  // when the cache will be written out, if that is to come
+	ways   [4]way // by operation
+}
+
+// way is what an operation asks of a device without a head.
+type way struct {
+	fixed           float64
+	drainB, drainNS float64 // of the cache
+	cache           int64   // what it may hold; of reads without an end
 }
 
 // ill is what is wrong with a device from fromNS to toNS.
@@ -127,80 +137,90 @@ func (v *device) serve(r *Request, start int64) int64 {
 	if len(v.stalls) > 0 && !v.locked {
 		start = v.awake(start)
 	}
-	at, size := float64(start), float64(r.Size)
-	var took, done float64
-	switch r.Op {
-	case ingest.OpFlush:
-		done = later(at, v.drain) + v.FlushNS*v.spread.sample(v.draw.bits())
-		v.drain = at
-		return v.through(start, int64(done))
-	case ingest.OpRead:
-		took = v.ReadNS*v.spread.sample(v.draw.bits()) + size*v.ChannelNSB
-		if v.HiccupShare > 0 && unit(v.draw.bits()) < v.HiccupShare {
-			took += v.hiccup(v.ReadNS)
-		}
-		if v.Rotates {
-			took += v.seek(r, at)
-		}
+	if r.Op == ingest.OpFlush {
+		done := max(start, v.drain) + int64(v.FlushNS*v.took.take())
+		v.drain = start
+		return v.through(start, done)
+	}
+	// What reads and writes differ in are numbers, not branches, since nobody could
+	// foretell these.
+	how, size := &v.ways[r.Op&3], float64(r.Size)
+	took := how.fixed*v.took.take() + size*v.ChannelNSB
+	if v.calm--; v.calm < 0 {
+		took += v.hiccup(how.fixed)
+	}
+	var full int64 // how long the cache takes nothing
+	switch {
+	case !v.Rotates:
+		v.drain = max(v.drain, start) + int64(size*how.drainB+how.drainNS)
+		full = max(0, v.drain-start-how.cache)
+	case r.Op == ingest.OpRead || v.CacheNS == 0:
+		took += v.seek(r, start)
 	default:
-		took = v.WriteNS*v.spread.sample(v.draw.bits()) + size*v.ChannelNSB
-		if v.HiccupShare > 0 && unit(v.draw.bits()) < v.HiccupShare {
-			took += v.hiccup(v.WriteNS)
-		}
-		if v.CacheNS == 0 {
-			if v.Rotates {
-				took += v.seek(r, at)
-			}
-			break
-		}
 		out := size * v.DrainB
-		if !v.Rotates || r.Offset != v.head {
+		if r.Offset != v.head {
 			out += v.DrainNS
 		}
-		if v.Rotates {
-			v.head = r.Offset + r.Size
-			took = v.WriteNS + size*v.LinkNSB
-		}
-		v.drain = later(v.drain, at) + out
-		took += later(0, v.drain-at-v.CacheNS)
+		v.head = r.Offset + r.Size
+		took = v.WriteNS + size*v.LinkNSB
+		v.drain = max(v.drain, start) + int64(out)
+		full = max(0, v.drain-start-how.cache)
 	}
 	sick := start >= v.fromNS && start < v.toNS
 	if sick {
-		took = v.sicken(r, start, took)
+		took = v.sicken(r, start, took+float64(full))
+		full = 0
 	}
 	// Who begins first has the link first, for its bytes alone: a request that takes
 	// long for another reason holds up nobody.
-	v.link = later(v.link, at) + size*v.LinkNSB
-	done = later(at+took, v.link)
+	v.link = max(v.link, start) + int64(size*v.LinkNSB)
+	done := max(start+int64(took)+full, v.link)
 	if v.RequestNS > 0 {
-		v.gate = later(v.gate, at-v.BurstNS) + v.RequestNS
-		done = later(done, v.gate)
+		v.gate = max(v.gate, start-int64(v.BurstNS)) + int64(v.RequestNS)
+		done = max(done, v.gate)
 	}
 	if sick && v.capNSB > 0 {
-		v.cap = later(v.cap, at-2e6) + size*v.capNSB
-		done = later(done, v.cap)
+		v.cap = max(v.cap, start-2e6) + int64(size*v.capNSB)
+		done = max(done, v.cap)
 	}
 	if len(v.stalls) > 0 {
-		return v.through(start, int64(done))
+		return v.through(start, done)
 	}
-	return int64(done)
+	return done
 }
 
-// later is the greater of two times. Unlike max it need not care for what is no number.
-func later(a, b float64) float64 {
-	if a > b {
-		return a
+// newDevice puts a law to work, whatever is wrong with the device.
+func newDevice(law Law, sick ill, d *draws) device {
+	v := device{Law: law, ill: sick, took: newFactors(law.Sigma, d.split()), rests: newWaits(d.split()), random: d.split()}
+	read, write := way{fixed: law.ReadNS, cache: math.MaxInt64}, way{fixed: law.WriteNS, cache: math.MaxInt64}
+	if law.CacheNS > 0 {
+		write.drainB, write.drainNS, write.cache = law.DrainB, law.DrainNS, int64(law.CacheNS)
 	}
-	return b
+	v.ways[ingest.OpRead], v.ways[ingest.OpWrite] = read, write
+	v.rest()
+	return v
+}
+
+// rest draws how many requests come between two that upkeep delays, each of which
+// is one of those with the same chance: a geometric law, as the whole part of an
+// exponential one.
+func (v *device) rest() {
+	v.calm = math.MaxInt
+	if v.HiccupShare > 0 {
+		v.calm = int(v.rests.take() / -math.Log1p(-v.HiccupShare))
+	}
 }
 
 // hiccup is what upkeep adds to a request of this fixed cost.
-func (v *device) hiccup(fixed float64) float64 { return fixed * v.HiccupFactor * v.draw.unit() }
+func (v *device) hiccup(fixed float64) float64 {
+	v.rest()
+	return fixed * v.HiccupFactor * v.random.unit()
+}
 
 // seek moves the head.
-func (v *device) seek(r *Request, at float64) float64 {
+func (v *device) seek(r *Request, at int64) float64 {
 	took := v.reach(r.Offset)
-	if v.drain > at && v.draw.chance(0.5) {
+	if v.drain > at && v.random.unit() < 0.5 {
 		took += v.DrainNS // the head was writing out
 	}
 	v.head = r.Offset + r.Size
@@ -214,9 +234,9 @@ func (v *device) reach(offset int64) float64 {
 	case far == 0:
 		return 0
 	case far < 1e-7: // the same track
-		return v.TurnNS * v.draw.unit() * 0.25
+		return v.TurnNS * v.random.unit() * 0.25
 	}
-	return v.SeekNS + (v.FarNS-v.SeekNS)*math.Sqrt(far) + v.TurnNS*v.draw.unit()
+	return v.SeekNS + (v.FarNS-v.SeekNS)*math.Sqrt(far) + v.TurnNS*v.random.unit()
 }
 
 // sicken is how long service takes during a fault that takes this long on a sound device.
@@ -228,8 +248,8 @@ func (v *device) sicken(r *Request, start int64, took float64) float64 {
 		part := float64(start-v.fromNS) / float64(v.toNS-v.fromNS)
 		took *= v.slow * math.Pow(v.slower/v.slow, part)
 	}
-	if v.retryShare > 0 && v.draw.chance(v.retryShare) {
-		took += v.draw.between(v.retryNS[0], v.retryNS[1])
+	if v.retryShare > 0 && v.random.unit() < v.retryShare {
+		took += v.retryNS[0] + (v.retryNS[1]-v.retryNS[0])*v.random.unit()
 	}
 	return took
 }

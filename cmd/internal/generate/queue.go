@@ -15,7 +15,6 @@ type Sink interface {
 // the scheduler; who asks meanwhile shares the next.
 type queue struct {
 	dev      device
-	draw     *draws
 	loads    []Load
 	agenda   agenda
 	slab     []Request
@@ -29,6 +28,7 @@ type queue struct {
 	flushes  int32
 	behind   []int64 // who waits for the next flush: codes of the agenda
 	served   []int64 // who waits for the one in flight
+	idle     []int64 // the room of one or the other
 
 	sink   Sink
 	staged bool  // the sink wants each stage in the order of time,
@@ -38,6 +38,7 @@ type queue struct {
 	// before a channel or a tag is wanted, and a request has its place among the others
 	// only if it waits.
 	unseen bool
+	open   bool // nor is there a fault whose end they would tell
 	brief  Request
 	ends   []unseen
 
@@ -69,7 +70,7 @@ const (
 const flushStep = 200
 
 func newQueue(dev device, d *draws, loads []Load, fromNS, toNS int64, sink Sink, staged bool, at Stage) *queue {
-	q := &queue{dev: dev, draw: d, loads: loads, agenda: newAgenda(len(loads)), sink: sink, staged: staged, at: at}
+	q := &queue{dev: dev, loads: loads, agenda: newAgenda(len(loads)), sink: sink, staged: staged, at: at}
 	q.unseen = !staged && at == Queued
 	for i := range loads {
 		l := &loads[i]
@@ -87,7 +88,7 @@ func newQueue(dev device, d *draws, loads []Load, fromNS, toNS int64, sink Sink,
 		case Burst, Flood:
 			q.wake(l.FromNS+int64(d.between(0.02, 0.6)*float64(l.PeriodNS)), i, 0, 0)
 		default:
-			q.agenda.arrive(i, due{l.FromNS + int64(d.wait(1e9/l.Rate)), wakeCode(task(i, 0, 0))})
+			q.agenda.arrive(i, due{l.FromNS + int64(l.gap*l.waits.take()), wakeCode(task(i, 0, 0))})
 		}
 	}
 	return q
@@ -133,7 +134,7 @@ func (q *queue) arrive(now int64, load int) {
 		q.agenda.arrive(load, never)
 		return
 	}
-	q.agenda.arrive(load, due{l.nextOpen(q.draw, now), wakeCode(task(load, 0, 0))})
+	q.agenda.arrive(load, due{l.nextOpen(now), wakeCode(task(load, 0, 0))})
 	if l.Limit > 0 && l.flying >= l.Limit {
 		l.owed++
 		return
@@ -162,7 +163,7 @@ func (q *queue) woke(now int64, load, step, slot int) {
 		late := make([]int64, (l.Depth+each-1)/each)
 		if l.Jitter > 0 { // each process has a timer of its own
 			for p := range late {
-				late[p] = int64(q.draw.unit() * l.Jitter * float64(l.PeriodNS))
+				late[p] = int64(l.random.unit() * l.Jitter * float64(l.PeriodNS))
 			}
 		}
 		for k := range each { // about as they come
@@ -207,7 +208,7 @@ func (q *queue) after(now int64, load, step, slot int) {
 		}
 		at := now + againNS
 		if l.ThinkNS > 0 {
-			at += int64(q.draw.wait(float64(l.ThinkNS)))
+			at += int64(float64(l.ThinkNS) * l.waits.take())
 		}
 		if l.PaceNSB > 0 {
 			// What a slice leaves of the limit may be used within it.

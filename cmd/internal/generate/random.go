@@ -1,49 +1,28 @@
 package generate
 
-import "math"
+import (
+	"math"
+	"math/rand/v2"
+)
 
-// draws is the source of numbers of one device: those of math/rand/v2's PCG, made
-// ahead, since what stays in registers from one to the next costs half.
-type draws struct {
-	pcg  pcg
-	at   uint // how many of next were drawn
-	next [ahead]uint64
-}
-
-const ahead = 128
+// draws says what there is: devices, what works on them, what befalls them. What comes of
+// it is drawn from sources of their own (mix).
+type draws struct{ *rand.PCG }
 
 // newDraws makes the source of a device: seed says which fleet, stream which of
 // its devices.
 func newDraws(seed, stream uint64) *draws {
-	return &draws{pcg: pcg{seed, stream*0x9e3779b97f4a7c15 + 1}, at: ahead}
+	return &draws{rand.NewPCG(seed, stream*0x9e3779b97f4a7c15+1)}
 }
 
-// bits are 64 random ones.
-func (d *draws) bits() uint64 {
-	if d.at == ahead {
-		d.fill()
-	}
-	d.at++
-	return d.next[(d.at-1)%ahead]
-}
-
-//go:noinline
-func (d *draws) fill() {
-	d.pcg.fill(&d.next)
-	d.at = 0
-}
+// split makes a source that has nothing to do with this one.
+func (d *draws) split() mix { return mix(d.Uint64()) }
 
 // unit is even in [0,1).
-func (d *draws) unit() float64 { return unit(d.bits()) }
+func (d *draws) unit() float64 { return unit(d.Uint64()) }
 
 // below is even in [0,n), n below 2^32; the bias of a multiplication is under 2^-32.
-func (d *draws) below(n int) int { return below(d.bits(), n) }
-
-// unit is even in [0,1) where bits are.
-func unit(bits uint64) float64 { return float64(int64(bits>>11)) * 0x1p-53 }
-
-// below is even in [0,n) where bits are.
-func below(bits uint64, n int) int { return int((bits >> 32) * uint64(n) >> 32) }
+func (d *draws) below(n int) int { return below(d.Uint64(), n) }
 
 // between is even in [lo,hi).
 func (d *draws) between(lo, hi float64) float64 { return lo + (hi-lo)*d.unit() }
@@ -56,26 +35,85 @@ func (d *draws) logBetween(lo, hi float64) float64 {
 // chance is true with probability p.
 func (d *draws) chance(p float64) bool { return d.unit() < p }
 
-// wait is exponential with this mean: the gap of a Poisson process.
-func (d *draws) wait(mean float64) float64 { return mean * d.exponential(d.bits()) }
+func pick[T any](d *draws, of ...T) T { return of[d.below(len(of))] }
 
-// exponential is of mean 1, where u is random.
-func (d *draws) exponential(u uint64) float64 {
+// unit is even in [0,1) where bits are.
+func unit(bits uint64) float64 { return float64(int64(bits>>11)) * 0x1p-53 }
+
+// below is even in [0,n) where bits are.
+func below(bits uint64, n int) int { return int((bits >> 32) * uint64(n) >> 32) }
+
+// mix is the source of what happens, of which each load and each device has some:
+// SplitMix64 of Steele, Lea and Flood, Fast splittable pseudorandom number generators,
+// 2014. Its numbers need nothing of one another but a sum, so that a processor makes
+// several at a time.
+type mix uint64
+
+// bits are 64 random ones.
+func (m *mix) bits() uint64 {
+	*m += 0x9e3779b97f4a7c15
+	z := uint64(*m)
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// unit is even in [0,1).
+func (m *mix) unit() float64 { return unit(m.bits()) }
+
+// ahead is how many draws are made at a time, which costs less than one by one.
+const ahead = 128
+
+// waits are exponential draws of mean 1, the gaps of a Poisson process.
+type waits struct {
+	random mix
+	at     uint // how many of next were taken
+	next   [ahead]float64
+}
+
+func newWaits(random mix) *waits { return &waits{random: random, at: ahead} }
+
+// take is the next.
+func (w *waits) take() float64 {
+	if w.at == ahead {
+		w.fill()
+	}
+	w.at++
+	return w.next[(w.at-1)%ahead]
+}
+
+//go:noinline
+func (w *waits) fill() {
+	random := w.random
+	for i := range w.next {
+		u := random.bits()
+		step := &ziggurat[uint8(u>>32)]
+		x := float64(uint32(u)) * float64(step.width)
+		if uint32(u) >= step.inside {
+			x, random = outside(u, random)
+		}
+		w.next[i] = x
+	}
+	w.random, w.at = random, 0
+}
+
+// outside is the exponential draw of mean 1 where u is random and below no step's inside.
+func outside(u uint64, random mix) (float64, mix) {
 	for {
 		i := uint8(u >> 32)
 		step := &ziggurat[i]
 		x := float64(uint32(u)) * float64(step.width)
 		if uint32(u) < step.inside {
-			return x
+			return x, random
 		}
-		v := float64(d.bits()<<11>>11) * 0x1p-53
+		v := float64(random.bits()<<11>>11) * 0x1p-53
 		if i == 0 {
-			return zigguratEnd - math.Log(v)
+			return zigguratEnd - math.Log(v), random
 		}
 		if step.height+float32(v)*(ziggurat[i-1].height-step.height) < float32(math.Exp(-x)) {
-			return x
+			return x, random
 		}
-		u = d.bits()
+		u = random.bits()
 	}
 }
 
@@ -103,8 +141,6 @@ var ziggurat = func() (steps [256]struct {
 // zigguratEnd is where the tail begins.
 const zigguratEnd = 7.69711747013104972
 
-func pick[T any](d *draws, of ...T) T { return of[d.below(len(of))] }
-
 // spread is a log-normal law of median 1 as a table of quantiles, between which
 // sample goes straight.
 type spread [257]float64
@@ -119,7 +155,38 @@ func newSpread(sigma float64) *spread {
 }
 
 // sample is a draw from the law where bits are random.
-func (s *spread) sample(bits uint64) float64 {
-	i := bits >> 56
-	return s[i] + (s[i+1]-s[i])*(float64(int64(bits&(1<<56-1)))*0x1p-56)
+func (s *spread) sample(bits uint32) float64 {
+	i := bits >> 24
+	return s[i] + (s[i+1]-s[i])*(float64(int32(bits&(1<<24-1)))*0x1p-24)
+}
+
+// factors are draws from such a law.
+type factors struct {
+	law    *spread
+	random mix
+	at     uint // how many of next were taken
+	next   [ahead]float64
+}
+
+func newFactors(sigma float64, random mix) *factors {
+	return &factors{law: newSpread(sigma), random: random, at: ahead}
+}
+
+// take is the next.
+func (f *factors) take() float64 {
+	if f.at == ahead {
+		f.fill()
+	}
+	f.at++
+	return f.next[(f.at-1)%ahead]
+}
+
+//go:noinline
+func (f *factors) fill() {
+	random := f.random
+	for i := 0; i < ahead; i += 2 {
+		u := random.bits()
+		f.next[i], f.next[i+1] = f.law.sample(uint32(u)), f.law.sample(uint32(u>>32))
+	}
+	f.random, f.at = random, 0
 }

@@ -31,7 +31,7 @@ type Request struct {
 	step  uint8
 	load  int32
 	slot  int32
-	depth int32 // in flight when it came
+	depth int32 // in flight when it came; not told where ends are unseen
 }
 
 // LatencyNS is from Queued to Completed.

@@ -42,27 +42,27 @@ func numbered(prefix string) func(v *Disk) string {
 	return func(v *Disk) string { return prefix + strconv.Itoa(v.Number) }
 }
 
-// letter is one of two, for a read or what is none.
-func (r *Request) letter(read, other byte) byte {
+// letter is one of two, for a read or what is none, without a branch: nobody could
+// foretell it.
+func (r *Request) letter(read, other byte) byte { return other ^ (read^other)&-r.reads() }
+
+// reads is 1 for a read, else 0.
+func (r *Request) reads() (is byte) {
 	if r.Op == ingest.OpRead {
-		return read
+		is = 1
 	}
-	return other
+	return is
 }
 
 // alibabaFormat: device, opcode, offset, length, microseconds.
 var alibabaFormat = Format{
 	Name: "alibaba", Ext: ".csv", At: Queued, Device: numbered("disk"),
 	Open: rowsOf("", func(v *Disk) func(c []byte, r *Request) int {
-		read, other := newWord(strconv.Itoa(v.Number)+",R,"), newWord(strconv.Itoa(v.Number)+",W,")
+		fronts := [2]word{newWord(strconv.Itoa(v.Number) + ",W,"), newWord(strconv.Itoa(v.Number) + ",R,")}
 		var sizes memo
 		var times lead
 		return func(c []byte, r *Request) int {
-			front := &read
-			if r.Op != ingest.OpRead {
-				front = &other
-			}
-			n := front.put(c)
+			n := fronts[r.reads()&1].put(c)
 			n += digits(c[n:], r.Offset)
 			c[n] = ','
 			n++
