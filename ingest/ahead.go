@@ -76,7 +76,7 @@ func (a *aheadBlock) take(dec AheadDecoder, b *block, out *Out) {
 
 // ahead decodes lines in their order, of which workers have read the usual ones.
 func (r *reader) ahead(ctx context.Context, dec AheadDecoder, c *cutter) (func() error, error) {
-	spare := make(chan *aheadBlock, r.workers+1)
+	spare := make(chan *aheadBlock, held*r.workers)
 	hand := r.inHand()
 	wait, err := r.inTurns(ctx, c, func(b *block) {
 		var a *aheadBlock

@@ -22,8 +22,8 @@ import (
 // torn) stands in the report. Errors are a failed read, a failed emit, a done
 // context and an unknown Options.Format.
 func Read(ctx context.Context, in Input, o Options, workers int, emit func(*Chunk) error) (Report, error) {
-	open := func() reader {
-		r := reader{o: o.filled(), in: in, emit: emit, workers: max(workers, 1), bomb: bombBytes}
+	open := func() *reader {
+		r := &reader{o: o.filled(), in: in, emit: emit, workers: max(workers, 1), bomb: bombBytes}
 		r.rep.Path = in.Path
 		return r
 	}
@@ -47,6 +47,7 @@ type reader struct {
 	in      Input
 	emit    func(*Chunk) error
 	workers int
+	byTurns bool // those who read hand chunks on, too
 	bomb    int64
 	rep     Report
 	out     *Out // the chunk in hand
@@ -278,6 +279,9 @@ func (r *reader) finish(final, beside bool) error {
 		c := &Chunk{Input: r.in, ID: r.rep.ID, Format: r.rep.Format, Number: r.number, Final: final, Batch: &r.out.Batch}
 		if beside && r.out.bytes() <= besideBytes {
 			r.begins(c, r.emit, r.out)
+			if !r.byTurns {
+				go r.hand()
+			}
 			r.out, r.roomy = outPool.Get().(*Out), false
 			return nil
 		}

@@ -53,7 +53,7 @@ func (r *reader) parallel(ctx context.Context, f Format, src *Source) (func() er
 		return r.inOrder(ctx, dec, nil, c)
 	}
 	hand := r.inHand()
-	spare := make(chan *Out, r.workers+1) // as many as are in hand at once
+	spare := make(chan *Out, held*r.workers) // as many as are in hand at once
 	for range cap(spare) {
 		spare <- smallPool.Get().(*Out)
 	}

@@ -57,7 +57,7 @@ func (a *blkAhead) Read(line []byte) bool {
 	if !a.quick(line) {
 		return false
 	}
-	a.add(&a.rec, line)
+	a.add(&a.rec)
 	return true
 }
 

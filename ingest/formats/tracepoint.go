@@ -151,7 +151,7 @@ func (a *tpAhead) Read(line []byte) bool {
 	}
 	r := &a.text.rec
 	r.TimeNS, r.PID, r.Text = h.timeNS, h.tid, line
-	a.add(r, line)
+	a.add(r)
 	return true
 }
 
