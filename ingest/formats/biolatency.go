@@ -146,7 +146,7 @@ func (d *biolatency) keyed(text []byte) bool {
 		return false
 	}
 	value, flags, both := bytes.Cut(value, []byte("flags ="))
-	value = bytes.Trim(value, " \t'\"")
+	value = bytes.Trim(pythonBytes(trimBlanks(value)), " \t'\"")
 	s := backwards{b: key, end: len(key)}
 	switch key = s.word(); {
 	case fold(key, "disk"):

@@ -114,7 +114,7 @@ func (d *biosnoop) event(io *biosnoopIO, name []byte, at int64, early bool, out 
 	if early {
 		ns, ok = d.startNS-at, at <= biosnoopEarly
 	}
-	comm := trimBlanks(name)
+	comm := pythonBytes(trimBlanks(name))
 	switch {
 	case !ok || at < 0:
 		return "bad-time"
@@ -153,6 +153,15 @@ func (d *biosnoop) aside(line []byte, out *ingest.Out) {
 			TimeNS: ns, Host: out.Names.Intern(d.host), Name: out.Names.InternString(blkLostFact), Value: float64(n),
 		})
 	}
+}
+
+// pythonBytes is a name that bcc's tools printed as Python 3 does bytes: b'sda'. A
+// column may have cut its end off.
+func pythonBytes(w []byte) []byte {
+	if len(w) > 2 && w[0] == 'b' && (w[1] == '\'' || w[1] == '"') {
+		return bytes.TrimSuffix(w[2:], w[1:2])
+	}
+	return w
 }
 
 // lostRecords reads the notices of what the tracer could not keep up with:
@@ -205,8 +214,13 @@ func (io *biosnoopIO) tail(b *backwards) (reason string) {
 	}
 	sector := b.word()
 	letters := b.word()
-	io.disk = b.word()
+	io.disk = pythonBytes(b.word())
+	name := b.end
 	pid := b.word()
+	if string(pid) == "?" && allDigits(io.disk) { // a request that was under way: old versions print no disk
+		b.end = name
+		io.disk, pid = []byte(biosnoopNoDisk), io.disk
+	}
 	if len(pid) == 0 {
 		return "few-columns"
 	}

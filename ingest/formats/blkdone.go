@@ -9,6 +9,8 @@ func (p *blkPairs) complete(d int32, r *blkRecord, out *ingest.Out) {
 	i := t.request(d, r.Sector, r.Sectors, r.Op, true)
 	if i == 0 {
 		i = t.request(d, r.Sector, r.Sectors, r.Op, false)
+	} else if next := t.ios[i].startNext; next != 0 {
+		i = t.younger(i, next)
 	}
 	if i == 0 && (r.Other == blkAppend || r.Op == ingest.OpOther) {
 		if i = t.appended(d, r); i != 0 {
@@ -220,6 +222,10 @@ func (p *blkPairs) issueFlush(d int32, r *blkRecord, out *ingest.Out) {
 	t := &p.table
 	p.devs[d].flushes = true
 	r.Sector = blkFlushIssued
+	if old := t.starts.get(blkKey(d, blkFlushIssued)).head; old != 0 && p.ended(&t.ios[old]) {
+		out.Count(ingest.FateUnpaired, blkNeverCompleted, int64(t.ios[old].lines))
+		t.remove(old)
+	}
 	first := t.starts.get(blkKey(d, blkFlushWaiting)).head
 	for i, n := first, 0; i != 0 && n < blkWalk; i, n = t.ios[i].startNext, n+1 {
 		if t.ios[i].state == blkRequest { // requeued
@@ -256,6 +262,7 @@ func (p *blkPairs) completeFlush(d int32, r *blkRecord, out *ingest.Out) {
 	dev := &p.devs[d]
 	if r.Op == ingest.OpFlush {
 		if i := t.starts.get(blkKey(d, blkFlushIssued)).head; i != 0 {
+			i = t.younger(i, t.ios[i].startNext)
 			t.ios[i].err = r.Error
 			p.event(i, 0, 0, r, out)
 			return
@@ -298,6 +305,7 @@ func (p *blkPairs) pass(d int32, r *blkRecord, out *ingest.Out) {
 			out.Count(ingest.FateUnpaired, blkNoIssue, 1)
 			return
 		}
+		i = t.younger(i, t.ios[i].startNext)
 		t.ios[i].err = r.Error
 		p.event(i, ingest.Missing, int64(t.ios[i].done), r, out)
 	default:
@@ -312,6 +320,10 @@ func (p *blkPairs) End(out *ingest.Out) {
 	facts, more := 0, 0
 	for i := t.oldest; i != 0; i = t.ios[i].ageNext {
 		io := &t.ios[i]
+		if io.passed {
+			out.Count(ingest.FateUnpaired, blkNeverCompleted, int64(io.lines))
+			continue
+		}
 		if io.state != blkInDriver {
 			out.Count(ingest.FateUnpaired, blkNeverIssued, int64(io.lines))
 			continue

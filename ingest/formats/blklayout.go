@@ -148,6 +148,10 @@ func (a *blkReader) Read(data []byte) (took int, ok bool) {
 		h := &a.heads[len(a.heads)-1]
 		a.fields(b, h)
 		n := size + int(h.payload)
+		if h.payload > blkMaxPayload {
+			a.heads = a.heads[:len(a.heads)-1]
+			return took, false
+		}
 		if len(b) < n {
 			a.heads = a.heads[:len(a.heads)-1]
 			break

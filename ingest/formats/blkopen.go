@@ -45,6 +45,7 @@ type blkIO struct {
 	state    blkState
 	rest     bool // second part of a split; old kernels queue it once more
 	append   bool // of a zone
+	passed   bool // a younger one at its place has completed, long after this was issued
 
 	startPrev, startNext int32 // I/Os of the same first sector, oldest first
 	endPrev, endNext     int32 // not issued I/Os of the same end, newest first
@@ -259,6 +260,21 @@ func (t *blkTable) request(dev int32, sector, sectors uint64, op ingest.Op, inDr
 		}
 	}
 	return best
+}
+
+// younger gives the I/O that a completion is of, where the oldest at its place is i and
+// others follow from next on: a like one that was issued long after it, else i. The
+// end of the older one may have been lost.
+func (t *blkTable) younger(i, next int32) int32 {
+	old := &t.ios[i]
+	for n := 0; next != 0 && n < blkWalk; next, n = t.ios[next].startNext, n+1 {
+		io := &t.ios[next]
+		if io.state == blkInDriver && io.op == old.op && io.sectors == old.sectors && io.reissued-old.reissued > int64(blkStale) {
+			old.passed = true
+			return next
+		}
+	}
+	return i
 }
 
 // ofOp finds the oldest I/O with data at a sector, with the operation; one in the

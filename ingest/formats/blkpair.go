@@ -27,6 +27,7 @@ const (
 	blkSkew        = time.Millisecond       // how far clocks of CPUs may disagree
 	blkEarly       = 100 * time.Microsecond // an end that is before its beginning by no more is the clocks', and no fault
 	blkLate        = 10 * time.Microsecond  // the same of a D whose C alone was seen before
+	blkStale       = time.Second            // between two of one place and kind in the driver: the end of the older one may be lost
 	blkOpenFact    = "open_io"              // an I/O in the driver at the end: its bytes
 	blkMoreFact    = "open_io_more"         // how many more than blkOpenFacts there are
 	blkRemapFact   = "remap"                // the device's I/O came from the device in Text
@@ -70,7 +71,12 @@ type blkPairs struct {
 	unseen                 [blkUnseen]blkDone
 	ending                 [blkSequences]blkDone
 	lastUnseen, lastEnding int
+	lostNS                 int64 // records were lost at this time, or blkUnknown
 }
+
+// lose takes a notice that records were lost up to now: what is in the driver may have
+// ended unseen. It stays there until its end comes, or another takes its place.
+func (p *blkPairs) lose(now int64) { p.lostNS = max(p.lostNS, now) }
 
 // blkDev is what is known of one device.
 type blkDev struct {
@@ -96,6 +102,7 @@ func newBlkPairs(host string) *blkPairs {
 	return &blkPairs{
 		host: host, table: newBlkTable(), index: make(map[uint32]int32),
 		comms: make(map[string]string), remaps: make(map[uint64]bool), cgroups: make(map[uint64]string), limit: blkOpenLimit,
+		lostNS: blkUnknown,
 	}
 }
 

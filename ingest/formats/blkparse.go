@@ -19,23 +19,30 @@ var Blkparse = ingest.Register(ingest.Format{
 	Lacks: "host, device name (numbers only), queue depth, file",
 	Sniff: sniffBlkparse,
 	Lines: func(src *ingest.Source) (ingest.LinesDecoder, error) {
+		if sniffBlkparse(src.Head, "") == 1 {
+			return nil, ingest.Refusal("it has columns of blkparse -f: print it in the default layout, without -f")
+		}
 		return &blkparse{pairs: newBlkPairs(src.Host), base: src.Options.StartNS}, nil
 	},
 })
 
 // sniffBlkparse is sure at the first whole line in the default layout; lines
-// before it (warnings of blkparse, a line cut at the start) are few.
+// before it (warnings of blkparse, a line cut at the start) are few. What blkparse -f
+// printed in other columns is claimed, less surely, to be refused by name.
 func sniffBlkparse(head []byte, _ string) int {
 	var d blkparse
-	for n := 0; n < 16; n++ {
-		line, rest, ok := bytes.Cut(head, []byte{'\n'})
-		if !ok {
-			return 0
+	for n, rest := 0, head; n < 16; n++ {
+		var line []byte
+		var ok bool
+		if line, rest, ok = bytes.Cut(rest, []byte{'\n'}); !ok {
+			break
 		}
-		head = rest
 		if d.parse(line) == "" {
 			return 2
 		}
+	}
+	if blkCustom(head) {
+		return 1
 	}
 	return 0
 }
@@ -355,7 +362,22 @@ func blkAside(line []byte) bool {
 			return true
 		}
 	}
-	return false
+	return blkProcess(text)
+}
+
+// blkProcess says whether a line heads the figures of one process (blkparse -s):
+// "kjournald (697)", "java (12, 13, ...)".
+func blkProcess(text []byte) bool {
+	open := bytes.LastIndexByte(text, '(')
+	if open < 2 || open > 17 || text[open-1] != ' ' || text[len(text)-1] != ')' {
+		return false
+	}
+	for _, c := range text[open+1 : len(text)-1] {
+		if !isDigit(c) && c != ',' && c != ' ' && c != '.' {
+			return false
+		}
+	}
+	return isDigit(text[open+1])
 }
 
 var blkSummary = func() (all [][]byte) {

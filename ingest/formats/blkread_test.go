@@ -32,6 +32,7 @@ func TestBlktraceReadAhead(t *testing.T) {
 		"version 7":      long(little),
 		"version 8, big": long(big),
 		"damage amid":    append(append(long(little), garbage...), long(little)...),
+		"damage within":  append(append(append(long(little)[:200_000:200_000], bytes.Repeat([]byte{0xff}, 37)...), long(little)[200_000:]...), long(little)...),
 		"damage behind":  append(long(little), dirt...),
 		"torn":           long(little)[:399_000],
 	} {

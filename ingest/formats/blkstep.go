@@ -114,6 +114,10 @@ func (p *blkPairs) insert(d int32, r *blkRecord, out *ingest.Out) {
 
 func (p *blkPairs) issue(d int32, r *blkRecord, out *ingest.Out) {
 	t := &p.table
+	if old := t.request(d, r.Sector, r.Sectors, r.Op, true); old != 0 && t.ios[old].sectors == r.Sectors && p.ended(&t.ios[old]) {
+		out.Count(ingest.FateUnpaired, blkNeverCompleted, int64(t.ios[old].lines))
+		t.remove(old)
+	}
 	i := t.request(d, r.Sector, r.Sectors, r.Op, false)
 	if i == 0 {
 		switch f := p.completedUnseen(d, r); {
@@ -144,6 +148,11 @@ func (p *blkPairs) issue(d int32, r *blkRecord, out *ingest.Out) {
 	io.reissued = r.TimeNS
 	t.move(i, r.Sector, r.Sectors, blkInDriver)
 }
+
+// ended says whether an I/O in the driver, whose place another takes, has ended without
+// a record of it: records were lost since, or the end of another was seen in its stead.
+// Else all that come to this place would be taken for one another.
+func (p *blkPairs) ended(io *blkIO) bool { return io.passed || io.reissued <= p.lostNS }
 
 // absorb adds to an I/O those that follow it without a gap up to end:
 // requests that were merged without a record of it.

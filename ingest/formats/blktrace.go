@@ -216,6 +216,14 @@ func (d *blktrace) Decode(run ingest.Run, out *ingest.Out) (took int) {
 		if h.time > run.Until {
 			break
 		}
+		if h.payload > blkMaxPayload { // the next magic may stand within what it would swallow
+			out.Tally.Lines++
+			out.Reject(data[:size], blkBadPayload)
+			out.Lineno++
+			m.lost = true
+			took++
+			continue
+		}
 		n := size + int(h.payload)
 		if len(data) < n {
 			break
@@ -279,6 +287,10 @@ func (d *blktrace) skip(m *blkMember, data []byte, room int, final bool, out *in
 
 // blkBadPayload is a reject, beside those of the text.
 const blkBadPayload = "bad-payload"
+
+// blkMaxPayload bounds the payload of a record: the kernel writes messages of 128 bytes
+// and SCSI commands of 260.
+const blkMaxPayload = 4096
 
 // record takes one record.
 func (d *blktrace) record(m *blkMember, h *blkHeader, text, payload []byte, out *ingest.Out) {
@@ -373,6 +385,7 @@ func (d *blktrace) follow(m *blkMember, h *blkHeader, out *ingest.Out) {
 		return
 	}
 	d.gaps++
+	d.pairs.lose(max(d.epoch+(m.time-d.stamp), 0))
 	out.Fact(ingest.Evidence{
 		TimeNS: max(d.epoch+(m.time-d.stamp), 0), Host: out.Names.InternString(d.pairs.host), Device: out.Names.InternString(blkDevice(h.device)),
 		Name: out.Names.InternString(blkLostFact), Value: float64(h.number - last - 1),

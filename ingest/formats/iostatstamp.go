@@ -129,7 +129,7 @@ func (z *ioStamps) read(line []byte) (int64, bool) {
 		return 0, false
 	}
 	at := func(y, m, d int) (int64, bool) {
-		if y < 1970 || y > 2199 || m < 1 || m > 12 || d < 1 || d > 31 {
+		if y < 1970 || y > 2199 || m < 1 || m > 12 || d < 1 || d > 31 || !dayOfMonth(y, m, d) {
 			return 0, false
 		}
 		ns := time.Date(y, time.Month(m), d, hour, g.v[4], g.v[5], 0, loc).UnixNano()

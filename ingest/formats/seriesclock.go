@@ -201,7 +201,16 @@ func civil(v [6]int, frac int64, zone *time.Location) (int64, bool) {
 	if v[0] < 1970 || v[0] > 2199 || v[1] < 1 || v[1] > 12 || v[2] < 1 || v[2] > 31 || v[3] > 23 || v[4] > 59 || v[5] > 60 {
 		return 0, false
 	}
+	if !dayOfMonth(v[0], v[1], v[2]) {
+		return 0, false
+	}
 	return firstOf(time.Date(v[0], time.Month(v[1]), v[2], v[3], v[4], v[5], 0, zone).UnixNano(), zone) + frac, true
+}
+
+// dayOfMonth says whether a month has a day: the 30th of February is a date that was
+// torn or written wrong, and not the 2nd of March.
+func dayOfMonth(year, month, day int) bool {
+	return day <= 28 || time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Day() == day
 }
 
 // zoneNamed is the zone of what stands behind a time. Abbreviations other than

@@ -89,6 +89,9 @@ func (t *tracepoints) tell(f tpFact, out *ingest.Out) {
 func (t *tracepoints) lost(n uint64, where string, out *ingest.Out) {
 	t.fact(tpLostFact, where, float64(max(n, 1)), out)
 	t.calls.lose(out)
+	if t.seen {
+		t.pairs.lose(t.lastNS)
+	}
 }
 
 // event takes one event of the trace: its name without a group, and what
