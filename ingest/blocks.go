@@ -54,10 +54,11 @@ type cutter struct {
 	head  []byte // read already
 	size  int    // of a read
 	chunk int64
-	pos   int64  // bytes handed on
-	line  int64  // lines handed on
-	edge  []byte // the last bytes before pos
-	until int64  // lines that start here or behind are not of the stretch; 0: all are
+	pos   int64            // bytes handed on
+	line  int64            // lines handed on
+	edge  []byte           // the last bytes before pos
+	parts func([]byte) int // Format.Cut
+	until int64            // lines that start here or behind are not of the stretch; 0: all are
 }
 
 // cutter makes the checkpoints of dec ready and gives the cutter of the one
@@ -149,6 +150,9 @@ func (c *cutter) allLines(send func(*block) error) error {
 			if last >= 0 || ended || n > MaxLine {
 				break
 			}
+		}
+		if last < 0 && n > MaxLine && c.parts != nil {
+			last = c.parts(b.mem[:n]) - 1
 		}
 		if last < 0 && n > MaxLine {
 			rest, m, err := c.long(b, n, send)

@@ -35,6 +35,11 @@ type Format struct {
 	// Lines opens a decoder with memory between lines (issue and completion).
 	Lines func(src *Source) (LinesDecoder, error)
 
+	// Cut, where set beside Lines, says how much of the beginning of a line that is longer
+	// than MaxLine may be handed to the decoder as a line of its own, 0 if that can't be
+	// told. What is left is the next line. So a document of JSON may stand on one line.
+	Cut func(long []byte) int
+
 	// Stream opens a decoder of binary records or of JSON.
 	Stream func(src *Source) (StreamDecoder, error)
 

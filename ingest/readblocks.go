@@ -16,6 +16,7 @@ func (r *reader) serial(ctx context.Context, f Format, src *Source) (func() erro
 	if err != nil {
 		return nil, err
 	}
+	c.parts = f.Cut
 	if a, ok := dec.(AheadDecoder); ok && r.workers > 1 && r.rep.HeadBytes == IdentityBytes {
 		return r.ahead(ctx, a, c)
 	}

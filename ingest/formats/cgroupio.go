@@ -59,7 +59,7 @@ func sniffCgroupIO(head []byte, _ string) int {
 			other++
 		}
 	}
-	if v2+v1 > 0 && v2+v1+bare > other {
+	if v2+v1 > 0 && v2+v1+bare >= other {
 		return 2
 	}
 	return 0

@@ -276,8 +276,12 @@ func (d *darshan) row(b, line []byte, out *ingest.Out) {
 		out.Note()
 		return
 	}
-	if value == 0 || value == -1 {
+	switch {
+	case value == 0 || value == -1:
 		out.Note()
+		return
+	case value < 0 || value >= 1<<63: // a sum that overflowed
+		out.Reject(line, "impossible")
 		return
 	}
 	if !d.begun {
@@ -364,8 +368,12 @@ func (d *darshan) total(b, line []byte, out *ingest.Out) {
 		return
 	}
 	c := d.counter(key)
-	if c.use == darshanSkip || v == 0 || v == -1 {
+	switch {
+	case c.use == darshanSkip || v == 0 || v == -1:
 		out.Note()
+		return
+	case v < 0 || v >= 1<<63:
+		out.Reject(line, "impossible")
 		return
 	}
 	if c.use == darshanSpan || c.use == darshanStamp {

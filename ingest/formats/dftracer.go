@@ -27,6 +27,7 @@ var Dftracer = ingest.Register(ingest.Format{
 	Lacks: "device (all is of the device dftracer), command, queue, errno; offsets but for positional calls; " +
 		"names of files that are explained after their use or in another file",
 	Sniff: sniffDftracer,
+	Cut:   cutObjects,
 	Lines: func(src *ingest.Source) (ingest.LinesDecoder, error) {
 		d := &dftracer{host: []byte(src.Host), names: make(map[string][]byte)}
 		d.last = dftFirst(src.Head)
@@ -42,11 +43,12 @@ func sniffDftracer(head []byte, _ string) int {
 		if len(line) == 0 {
 			continue
 		}
-		if line[0] != '{' {
-			return 0
+		if line[0] != '{' { // what the program prints, or the library
+			continue
 		}
-		for _, key := range []string{`"name":"`, `"cat":"`, `"pid":`, `"ph":"`} {
-			if !bytes.Contains(line, []byte(key)) {
+		for _, key := range []string{`"name":`, `"cat":`, `"pid":`, `"ph":`} {
+			i := bytes.Index(line, []byte(key))
+			if i < 0 || key != `"pid":` && !bytes.HasPrefix(bytes.TrimLeft(line[i+len(key):], " "), []byte(`"`)) {
 				return 0
 			}
 		}

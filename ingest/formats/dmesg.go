@@ -52,7 +52,7 @@ func sniffDmesg(head []byte, _ string) int {
 	kernel, system, other := 0, 0, 0
 	for line := range bytes.Lines(head) {
 		line = bytes.TrimRight(line, "\r\n \t")
-		if len(line) == 0 {
+		if len(line) == 0 || line[0] == ' ' && bytes.IndexByte(line, '=') > 1 { // of a record of /dev/kmsg
 			continue
 		}
 		switch msg, kind := d.head(line); {
@@ -115,27 +115,54 @@ type dmesg struct {
 	named   []byte // the host that the line names
 	stamp   []byte // the last date, and what it meant: many lines share one
 	stampNS int64
+	last    []byte // the message of the last line, if it was the kernel's
 	tags    dmesgTags
 	reset   dmesgReset
 }
 
 func (d *dmesg) Line(line []byte, out *ingest.Out) {
+	fate := dmesgNote
+	if i := dmesgSeam(line); i > 0 {
+		fate = d.part(line[:i], out)
+		line = line[i:]
+	}
+	switch max(fate, d.part(line, out)) {
+	case dmesgFact:
+		out.Count(ingest.FateEvent, "", 1)
+	case dmesgTorn:
+		out.Reject(line, "torn-message")
+	case dmesgNoTime:
+		out.Reject(line, "bad-time")
+	default:
+		out.Note()
+	}
+}
+
+// part takes a message with its stamps.
+func (d *dmesg) part(line []byte, out *ingest.Out) dmesgFate {
 	msg, kind := d.head(line)
 	switch {
 	case kind == dmesgBad:
-		out.Reject(line, "bad-time")
+		return dmesgNoTime
 	case kind == dmesgSystem || len(msg) == 0:
-		out.Note()
-	default:
-		switch d.message(msg, line, out) {
-		case dmesgFact:
-			out.Count(ingest.FateEvent, "", 1)
-		case dmesgTorn:
-			out.Reject(line, "torn-message")
-		default:
-			out.Note()
-		}
+		d.last = d.last[:0]
+		return dmesgNote
 	}
+	n, again := dmesgAgain(msg)
+	switch {
+	case n > 0 && again == nil:
+		again = d.last
+	case n == 0:
+		again = msg
+		fallthrough
+	default:
+		d.last = append(d.last[:0], again...)
+	}
+	fate := dmesgNote
+	for range max(n, 1) {
+		fate = max(fate, d.message(again, line, out))
+	}
+	return fate
 }
 
 func (d *dmesg) End(*ingest.Out) {}
@@ -259,7 +286,7 @@ func (d *dmesg) bracket(b []byte, kind dmesgKind) (took, bad bool) {
 	if _, end := scanDigits(b, 1); kind == dmesgKernel && (b[0] == 'T' || b[0] == 'C') && end > 1 && end == len(b) {
 		return true, false
 	}
-	if d.now.walled || len(b) < 20 || len(b) > 40 || !isLetter(b[0]) || bytes.IndexByte(b, ':') < 0 {
+	if d.now.walled || len(b) < 20 || len(b) > 40 || !isLetter(b[0]) && b[0] < 0x80 || bytes.IndexByte(b, ':') < 0 {
 		return false, false
 	}
 	ns, ok := d.dated(b)

@@ -94,6 +94,9 @@ func (d *dmesg) program(b []byte) ([]byte, bool) {
 		if end < 0 {
 			end = len(b)
 		}
+		if bytes.HasPrefix(b, []byte("last message repeated ")) {
+			return b, true
+		}
 		word := b[:end]
 		b = b[min(end+1, len(b)):]
 		if string(word) == "kernel:" || bytes.HasPrefix(word, []byte("kernel[")) && word[len(word)-1] == ':' {

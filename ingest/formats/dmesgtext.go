@@ -10,9 +10,10 @@ import (
 type dmesgFate uint8
 
 const (
-	dmesgNote dmesgFate = iota // nothing of storage
+	dmesgNote   dmesgFate = iota // nothing of storage
+	dmesgNoTime                  // its stamp is none
+	dmesgTorn                    // something of storage that was cut off
 	dmesgFact
-	dmesgTorn // something of storage that was cut off
 )
 
 // dmesgFind is how a message names its device.

@@ -26,6 +26,7 @@ var FioJSON = ingest.Register(ingest.Format{
 	Needs: "zone of the time line where fio gives no timestamp",
 	Lacks: "single I/Os and the course over time (fio's logs have them); the device unless the job names one under /dev; histograms of json+ are notes",
 	Sniff: sniffFioJSON,
+	Cut:   cutJSON,
 	Lines: func(src *ingest.Source) (ingest.LinesDecoder, error) {
 		zone, err := time.LoadLocation(src.Options.Zone)
 		if err != nil {

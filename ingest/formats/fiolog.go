@@ -121,7 +121,8 @@ func sniffFioRows(head []byte, path string) int {
 			continue
 		}
 		n, _, ok := fioSplit(line, &f)
-		if (ok && n >= 4 || kind == fioHist && n == fioMaxColumns) && bytes.Contains(line, []byte(", ")) {
+		if (ok && n >= 4 || kind == fioHist && n == fioMaxColumns) &&
+			(bytes.Contains(line, []byte(", ")) || kind != fioUnknown && bytes.IndexByte(line, ',') > 0) { // who took the blanks away kept the name
 			seen++
 		} else {
 			damaged++

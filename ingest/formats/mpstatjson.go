@@ -26,6 +26,7 @@ var MpstatJSON = ingest.Register(ingest.Format{
 		}
 		return 3
 	},
+	Cut: cutJSON,
 	Lines: func(src *ingest.Source) (ingest.LinesDecoder, error) {
 		stamps, err := newIOStamps(src)
 		if err != nil {

@@ -33,6 +33,7 @@ var NVMeSmart = ingest.Register(ingest.Format{
 		}
 		return 0
 	},
+	Cut: cutJSON,
 	Lines: func(src *ingest.Source) (ingest.LinesDecoder, error) {
 		facts, err := newSmartFacts(src)
 		if err != nil {

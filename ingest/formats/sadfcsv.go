@@ -153,8 +153,12 @@ func (d *sadfCSV) Line(line []byte, out *ingest.Out) {
 		return
 	}
 	seconds, ns, ok := d.when()
-	if !ok {
+	switch {
+	case !ok:
 		out.Reject(line, "bad-time")
+		return
+	case seconds == 0: // less than half of one: over which its rates are is not told
+		out.Reject(line, "no-interval")
 		return
 	}
 	if bytes.IndexByte(line, ';') < 0 {

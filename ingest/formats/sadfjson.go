@@ -136,7 +136,7 @@ func (d *sadfJSON) begin(out *ingest.Out) {
 	}
 	d.date = b
 	ns, ok := isoTime(b, d.stamps.zone)
-	if d.timed = ok && d.second >= 0 && d.second <= 366*86400; d.timed {
+	if d.timed = ok && d.second > 0 && d.second <= 366*86400; d.timed {
 		d.reports.period, d.reports.hasPrev = max(100*d.second, 1), false
 		d.reports.stamp(ns, out)
 	}

@@ -269,8 +269,12 @@ func dateTime(b []byte, zone *time.Location) (int64, bool) {
 	var v [6]int
 	var frac int64
 	half, clock, zones := 0, false, 0
-	for _, t := range tok {
+	tuesday := false // or March: mar
+	for i, t := range tok {
 		t = bytes.TrimRight(t, ",")
+		if n := len(t) - 1; n > 0 && n <= 2 && t[n] == '.' && isDecimal(t[n-1]) { // "30."
+			t = t[:n]
+		}
 		n, end := scanDigits(t, 0)
 		switch {
 		case len(t) == 0:
@@ -291,9 +295,12 @@ func dateTime(b []byte, zone *time.Location) (int64, bool) {
 			half = 1
 		case string(t) == "PM" || string(t) == "pm":
 			half = 2
-		case len(t) >= 3 && monthNamed(t) > 0 && v[1] == 0:
-			v[1] = monthNamed(t)
+		case len(t) >= 3 && monthNamed(t) > 0 && (v[1] == 0 || tuesday):
+			v[1], tuesday = monthNamed(t), i == 0 && string(t) == "Mar"
 		case len(t) >= 3 && v[3] == 0 && !clock && v[0] == 0 && v[2] == 0 && weekday(t):
+		case (v[1] == 0 || tuesday) && monthWord(t) > 0:
+			v[1], tuesday = monthWord(t), i == 0 && string(bytes.ToLower(t[:3])) == "mar" && len(t) <= 4
+		case i == 0 && dayWord(t):
 		default:
 			var ok bool
 			if zone, ok = zoneNamed(t, zone); !ok || zones > 0 {

@@ -28,6 +28,7 @@ var Smartctl = ingest.Register(ingest.Format{
 	Needs: "a time where the document has no local_time: a line with one before it (# EPOCH), else start_ns",
 	Lacks: "host; single I/Os; when an attribute changed between two documents; the namespace of an NVMe controller; what packed raw values mean",
 	Sniff: sniffSmartctl,
+	Cut:   cutJSON,
 	Lines: func(src *ingest.Source) (ingest.LinesDecoder, error) {
 		facts, err := newSmartFacts(src)
 		if err != nil {

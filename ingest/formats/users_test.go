@@ -2,8 +2,11 @@ package formats
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
+
+	"github.com/iopathy/iopathy/ingest"
 )
 
 // What follows are texts as people have them, and what an engineer reads from them by hand.
@@ -120,4 +123,67 @@ func TestUsersOther(t *testing.T) {
 		return fmt.Sprintf(" 1  0      0 13127020 456268 7073412    0    0  %d  61 210 %d 69 11 19  1  0\n", bi, cs)
 	}
 	told(t, "while vmstat", "", head+row(430, 4533)+head+row(431, 4533)+head+row(431, 4534)+row(7, 100)+head+row(9, 4534), "lines 13 event 2 merged 0 notes 8 rejects map[since-boot:3] unpaired map[]")
+}
+
+// TestUsersDmesg: dates of other languages, lines that syslog folded, records of /dev/kmsg,
+// a message glued to a torn one.
+func TestUsersDmesg(t *testing.T) {
+	const msg = "I/O error, dev sda, sector 8 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2\n"
+	// Oracle: date -d '2023-11-14 22:13:20 UTC' +%s is 1700000000, a Tuesday.
+	for _, stamp := range []string{"Tue Nov 14 22:13:20 2023", "Di Nov 14 22:13:20 2023", "mar. nov. 14 22:13:20 2023", "mar nov 14 22:13:20 2023", "вт ноя 14 22:13:20 2023", "wto lis 14 22:13:20 2023", "火 11月 14 22:13:20 2023"} {
+		told(t, stamp, "", "["+stamp+"] "+msg, "lines 1 event 1 merged 0 notes 0 rejects map[] unpaired map[]", "evidence 1700000000000000000 h sda kernel_io_error 1 ")
+	}
+	told(t, "folded", "start_ns=1700000000000000000", "Nov 14 22:13:20 db kernel: nvme nvme0: I/O 12 QID 3 timeout, aborting\nNov 14 22:13:21 db kernel: message repeated 1 times: [ "+strings.TrimSpace(msg)+"]\nNov 14 22:13:22 db last message repeated 1 time\nNov 14 22:13:23 db cron: x\nNov 14 22:13:24 db last message repeated 9 times\n",
+		"lines 5 event 3 merged 0 notes 2 rejects map[] unpaired map[]", "evidence 1700000001000000000 db sda kernel_io_error 1 ", "evidence 1700000002000000000 db sda kernel_io_error 1 ")
+	told(t, "folded away", "start_ns=1700000000000000000", "Nov 14 22:13:20 db kernel: nvme nvme0: I/O 12 QID 3 timeout, aborting\nNov 14 22:13:22 db last message repeated 1 time\n", "", "evidence 1700000000000000000 db nvme0 kernel_nvme_timeout 1 ", "evidence 1700000002000000000 db nvme0 kernel_nvme_timeout 1 ")
+	told(t, "kmsg", "start_ns=1700000000000000000", "3,1234,100500000,-;"+msg+" SUBSYSTEM=block\n DEVICE=b8:0\n", "lines 3 event 1 merged 0 notes 2 rejects map[] unpaired map[]", "evidence 1700000100500000000 h sda kernel_io_error 1 ")
+	told(t, "glued", "format=dmesg start_ns=1700000000000000000", "[  100.8000[  100.900000] "+msg+"[  101.000000] "+strings.TrimSpace(msg)+"[  102.000000] "+msg, "lines 2 event 2 merged 0 notes 0 rejects map[] unpaired map[]",
+		"evidence 1700000100900000000 h sda kernel_io_error 1 ", "evidence 1700000101000000000 h sda kernel_io_error 1 ", "evidence 1700000102000000000 h sda kernel_io_error 1 ")
+}
+
+// TestUsersOneLine: a document on one line longer than a line may be is read in pieces.
+// Oracle: the same document over many lines.
+func TestUsersOneLine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("documents of a megabyte")
+	}
+	bins := strings.Repeat("\"1000\": 1,\n", 5000) + "\"2000\": 1"
+	var text strings.Builder
+	text.WriteString("{\"fio version\": \"fio-3.36\",\n\"timestamp\": 1700000000,\n\"jobs\": [\n")
+	for i := range 25 {
+		if i > 0 {
+			text.WriteString(",\n")
+		}
+		fmt.Fprintf(&text, "{\"jobname\": \"j%d\",\n\"error\": 0,\n\"read\": {\"io_bytes\": 4096,\n\"total_ios\": %d,\n\"clat_ns\": {\"mean\": 1.5,\n\"N\": 1,\n\"bins\": {%s}}}}", i, i+1, bins)
+	}
+	text.WriteString("]}\n")
+	rows := func(data string, chunk int64, workers int) map[string]int {
+		s := sample{path: "x.json", data: []byte(data), o: ingest.DefaultOptions()}
+		s.o.Host, s.o.ChunkBytes, s.o.ReadBytes = "h", chunk, 100_000
+		all := map[string]int{}
+		for row := range strings.Lines(places.ReplaceAllString(read(t, s, workers, nil).rows, "$1")) {
+			all[row]++
+		}
+		return all
+	}
+	want := rows(text.String(), 64<<20, 1)
+	if len(want) < 100 {
+		t.Fatalf("%d rows", len(want))
+	}
+	line := strings.ReplaceAll(text.String(), "\n", "") + "\n"
+	for _, chunk := range []int64{64 << 20, 300_000} {
+		for _, workers := range []int{1, 3} {
+			if got := rows(line, chunk, workers); !maps.Equal(got, want) {
+				t.Errorf("chunks of %d bytes, %d workers: %d rows, want %d", chunk, workers, len(got), len(want))
+			}
+		}
+	}
+	var calls strings.Builder
+	for i := range 12000 {
+		fmt.Fprintf(&calls, "{\"id\":%d,\"name\":\"read\",\"cat\":\"POSIX\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":5,\"ph\":\"X\",\"args\":{\"ret\":%d}}\n", i, 1700000000000000+10*i, i)
+	}
+	want = rows("[\n"+calls.String()+"]\n", 64<<20, 1)
+	if got := rows("["+strings.ReplaceAll(strings.TrimSpace(calls.String()), "\n", ",")+"]\n", 64<<20, 1); !maps.Equal(got, want) || len(want) < 10000 {
+		t.Errorf("dftracer: %d rows, want %d", len(got), len(want))
+	}
 }
