@@ -124,6 +124,7 @@ type Input struct {
 	Below           map[string][]string `json:"below,omitempty"` // devices that carry the I/O of others, as files beside the input tell
 	Clock           json.RawMessage     `json:"clock,omitempty"` // how its stamps became times
 	Host            string              `json:"host,omitempty"`  // that it was found to be of, by I/Os that others have, when nothing named one
+	Names           map[string]string   `json:"names,omitempty"` // of devices that it knows by numbers, as logs that have the same I/Os tell
 	Parts           []Part              `json:"parts"`
 	Gone            *Gone               `json:"gone,omitempty"`       // of parts that are no more; nil where none are known to be
 	Checkpoint      *CheckpointFile     `json:"checkpoint,omitempty"` // where its reading goes on when it has grown

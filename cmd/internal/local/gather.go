@@ -163,7 +163,7 @@ func (j *Job) gatherPieces(ctx context.Context, pieces []*PieceRead, inputs int,
 			return nil, err
 		}
 		c := &claims[i]
-		c.id, c.headBytes, c.host = all[0].ID, all[0].HeadBytes, all[0].Host
+		c.id, c.headBytes, c.host, c.names = all[0].ID, all[0].HeadBytes, all[0].Host, all[0].Names
 		w := &chunkWriter{lake: j.Lake, below: all[0].Below}
 		if out.Reports[i], err = w.gather(all); err != nil {
 			return nil, err

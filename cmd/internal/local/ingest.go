@@ -254,7 +254,7 @@ func (j *Job) read(ctx context.Context, lock *lake.Lock, inputs []ingest.Input, 
 				return nil
 			}
 			own := pseudonyms.another() // they remember what they gave
-			w := &chunkWriter{lake: j.Lake, closed: closed, workers: workers, names: beside.names[filepath.Dir(in.Path)], below: own.stack(beside.below[filepath.Dir(in.Path)]), pseudonyms: own, asked: asked, live: live[claims[i].id], only: mend.only(&claims[i])}
+			w := &chunkWriter{lake: j.Lake, closed: closed, workers: workers, names: beside.of(filepath.Dir(in.Path), claims[i].names), below: own.stack(beside.below[filepath.Dir(in.Path)]), pseudonyms: own, asked: asked, live: live[claims[i].id], only: mend.only(&claims[i])}
 			if err := j.byMtime(gctx, &in); err != nil {
 				return err
 			}

@@ -69,7 +69,7 @@ func (j *Job) manifest(lock *lake.Lock, out *Ingested, claims []claim, writers [
 			Bytes: r.Bytes, CompressedBytes: r.CompressedBytes, Chunks: int64(r.Chunks), Tally: tally, Parts: writers[i].parts,
 			NewBytes: r.NewBytes, Checkpoint: cmp.Or(writers[i].checkpoint, checkpoint), Note: r.Note,
 			Problem: r.Problem, Torn: r.Torn != "", FirstNS: r.FirstNS, LastNS: r.LastNS,
-			Clock: clock, Host: claims[i].host,
+			Clock: clock, Host: claims[i].host, Names: claims[i].names,
 			Below: writers[i].below,
 		})
 	}

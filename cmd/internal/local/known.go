@@ -23,11 +23,12 @@ type claim struct {
 	old   lake.Input // the record of an earlier run that it is, or continues
 	known bool
 
-	id        string // identity under which it stands in the lake
-	headBytes int    // that this identity was taken from
-	grown     bool   // it continues old: its parts take the place of those
-	host      string // that it was found to be of; "" if that was told, or is not known
-	same      bool   // it is old, to the last byte: it need not be read
+	id        string      // identity under which it stands in the lake
+	headBytes int         // that this identity was taken from
+	grown     bool        // it continues old: its parts take the place of those
+	host      string      // that it was found to be of; "" if that was told, or is not known
+	names     deviceNames // of its devices, as other logs tell
+	same      bool        // it is old, to the last byte: it need not be read
 }
 
 // recognise finds what the inputs are: copies of one another or of what the

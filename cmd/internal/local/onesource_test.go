@@ -221,6 +221,41 @@ func TestOneSource(t *testing.T) {
 	}
 }
 
+// TestOneSourceNamed has no list of devices: that 8,0 is sda is told by the I/Os, in
+// the first reading and in what is added to a log later.
+func TestOneSourceNamed(t *testing.T) {
+	all := work()
+	trace, snoop := asBlkparse(all), asBiosnoop(all, nil)
+	alone := describe(t, 1, map[string]string{"a.blkparse": trace, "partitions": partitionList})
+	same(t, "without a list", describe(t, 2, map[string]string{"x.blkparse": trace, "b.biosnoop": snoop}), alone)
+
+	// Another disk's name, or I/Os of another, teach nothing.
+	for name, log := range map[string]string{
+		"another name":  strings.ReplaceAll(snoop, " sda ", " sdb "),
+		"another's I/O": asBiosnoop(all[:10], nil),
+	} {
+		d := describe(t, 2, map[string]string{"x.blkparse": trace, "b.biosnoop": log})
+		if n, _ := d.requests("dev:8:0"); n != workIOs {
+			t.Errorf("%s: %d requests of dev:8:0", name, n)
+		}
+	}
+
+	// A log that has grown keeps what was learned of it.
+	s := newShelf(t)
+	half := trace[:strings.LastIndex(trace[:len(trace)/2], " Q ")] // nothing is in flight there
+	half = half[:strings.LastIndexByte(half, '\n')+1]
+	s.put("b.biosnoop", snoop)
+	for _, text := range []string{half, trace} {
+		s.put("x.blkparse", text)
+		j := s.job()
+		j.Config.Ingest.Host, j.Config.Ingest.StartNS = "h1", workStart
+		if _, err := j.Ingest(context.Background(), []string{s.logs}, nil); err != nil {
+			t.Fatal(err)
+		}
+		s.holds("as it grows", map[string]int{"sda": strings.Count(text, " C ") + workIOs})
+	}
+}
+
 // TestOneSourceKinds has a block trace begin within a driver trace: windows
 // have one kind, and each I/O counts once.
 func TestOneSourceKinds(t *testing.T) {

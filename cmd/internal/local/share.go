@@ -173,6 +173,7 @@ type PieceRead struct {
 	HeadBytes int                  `json:"head_bytes"`
 	Host      string               `json:"host,omitempty"`
 	Below     map[string][]string  `json:"below,omitempty"`
+	Names     map[string]string    `json:"names,omitempty"`
 	Report    ingest.Report        `json:"report"`
 	Parts     []lake.Part          `json:"parts,omitempty"`
 	Rejects   []rejectRow          `json:"rejects,omitempty"`
@@ -200,7 +201,7 @@ func (s *Sources) Read(ctx context.Context, p Piece, dir string) (*PieceRead, er
 	in.Stretch = p.Stretch
 	folder := filepath.Dir(in.Path)
 	pseudonyms := s.pseudonyms.another()
-	w := &chunkWriter{lake: dir, workers: 1, names: s.beside.names[folder], below: pseudonyms.stack(s.beside.below[folder]), pseudonyms: pseudonyms, asked: s.asked}
+	w := &chunkWriter{lake: dir, workers: 1, names: s.beside.of(folder, c.names), below: pseudonyms.stack(s.beside.below[folder]), pseudonyms: pseudonyms, asked: s.asked}
 	if in.Size >= largeInput {
 		w.workers = j.workers()
 	}
@@ -216,7 +217,7 @@ func (s *Sources) Read(ctx context.Context, p Piece, dir string) (*PieceRead, er
 		s.hide(told)
 		rep, c.host = told.Reports[0], pseudonyms.Of(HostField, c.host)
 	}
-	out := &PieceRead{Piece: p, ID: c.id, HeadBytes: c.headBytes, Host: c.host, Below: w.below, Report: rep, Parts: w.parts, Ticks: w.ticks}
+	out := &PieceRead{Piece: p, ID: c.id, HeadBytes: c.headBytes, Host: c.host, Below: w.below, Names: c.names, Report: rep, Parts: w.parts, Ticks: w.ticks}
 	for _, r := range w.rejects {
 		if s.pseudonyms != nil {
 			r.Text = "" // it may hold any name

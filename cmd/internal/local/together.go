@@ -31,6 +31,7 @@ const (
 type group struct {
 	unnamed bool
 	logs    []*groupLog // single I/Os, by rank
+	seen    []seenAs
 	samples []*groupLog
 }
 
@@ -76,6 +77,9 @@ func (j *Job) meet(ctx context.Context, inputs []ingest.Input, claims []claim, b
 		if inputs[i].Host == "" && claims[i].known {
 			inputs[i].Host, claims[i].host = claims[i].old.Host, claims[i].old.Host
 		}
+		if claims[i].known {
+			claims[i].names = claims[i].old.Names
+		}
 	}
 	if !j.Config.Ingest.ClockAlign {
 		return nil, nil
@@ -86,20 +90,28 @@ func (j *Job) meet(ctx context.Context, inputs []ingest.Input, claims []claim, b
 	}
 	for _, key := range sortedKeys(groups) {
 		g := groups[key]
-		if !g.asks() {
+		clocks := g.asks()
+		if !clocks && !g.callsDiffer() {
 			continue
 		}
 		if err := j.readGroup(ctx, g, inputs, beside); err != nil {
 			return nil, err
 		}
-		g.align()
-		g.count()
+		if clocks {
+			g.align()
+			g.count()
+		} else {
+			g.learnDated(map[[2]*groupLog]bool{})
+		}
 		for _, l := range slices.Concat(g.logs, g.samples) {
 			if l.moved {
 				inputs[l.at].Clock = l.clock
 			}
 		}
 		warnings = append(warnings, g.join(inputs, claims)...)
+		if j.Config.Anonymise == "" { // what is learned stands in manifests
+			warnings = append(warnings, g.rename(claims)...)
+		}
 	}
 	return warnings, nil
 }

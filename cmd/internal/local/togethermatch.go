@@ -59,6 +59,7 @@ func (g *group) align() {
 			rest = rest[1:]
 		}
 	}
+	g.learnDated(tried)
 }
 
 // match aligns a log with the first of refs that it fits.
@@ -78,9 +79,11 @@ func (g *group) match(l *groupLog, refs []*groupLog, tried map[[2]*groupLog]bool
 				continue // one work, done twice
 			}
 			l.root = ref.top()
+			g.learn(l, ref, r)
 			return true
 		}
 		l.root = ref.top()
+		g.learn(l, ref, r)
 		l.moved = true
 		l.clock = ingest.Clock{
 			Bare: true, OffsetNS: r.OffsetNS, DriftPPB: r.DriftPPB, AtNS: r.AtNS,
