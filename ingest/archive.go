@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,17 +32,24 @@ const (
 
 func isTar(head []byte) bool { return len(head) >= tarHead && string(head[257:tarHead]) == "ustar" }
 
+// anywhere is a file, or an object of a store, that can be read at any place.
+type anywhere interface {
+	io.ReaderAt
+	io.Seeker
+	io.Closer
+}
+
 // archive is a tar archive that can be read at any place: a plain one where it
 // stands, a compressed one (or one from a pipe) unpacked into a temporary file
 // that has no name and so outlives no crash.
 type archive struct {
 	open  func() (io.ReadCloser, error)
 	o     Options
-	cache *unpacked // nil: a plain file, which needs no copy
+	cache *unpacked // nil: it is plain and can be read anywhere, and needs no copy
 	once  bool      // open works but once: the copy is never dropped
 
 	mu    sync.Mutex
-	file  *os.File
+	file  anywhere
 	size  int64
 	torn  string // the damage at which the decompressed archive ends
 	users int
@@ -60,7 +68,7 @@ type unpackedFile struct {
 }
 
 // use gives the file of the archive until done is called.
-func (a *archive) use() (file *os.File, done func(), err error) {
+func (a *archive) use() (file anywhere, done func(), err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.file == nil {
@@ -89,14 +97,12 @@ func (a *archive) ready() error {
 	if err != nil {
 		return err
 	}
-	if a.cache == nil {
-		f := r.(*os.File)
-		info, err := f.Stat()
-		if err != nil {
-			f.Close()
+	if f, ok := r.(anywhere); ok && a.cache == nil {
+		if a.size, err = f.Seek(0, io.SeekEnd); err != nil {
+			r.Close()
 			return err
 		}
-		a.file, a.size = f, info.Size()
+		a.file = f
 		return nil
 	}
 	defer r.Close()
@@ -174,7 +180,8 @@ func (a *archive) member(at, n int64) func() (io.ReadCloser, error) {
 	}
 }
 
-// archiveOf says whether an input is a tar archive, by its content.
+// archiveOf says whether an input is a tar archive, by its content, and whether it can
+// be read where it stands.
 func archiveOf(in Input, o Options) (plain, ok bool, err error) {
 	r, err := in.Open()
 	if err != nil {
@@ -188,7 +195,8 @@ func archiveOf(in Input, o Options) (plain, ok bool, err error) {
 	}
 	head = head[:n]
 	if compressionOf(head) == Plain {
-		return true, isTar(head), nil
+		_, ok := r.(anywhere)
+		return ok, isTar(head), nil
 	}
 	if err := r.Close(); err != nil {
 		return false, false, err
@@ -268,7 +276,8 @@ func (f *finder) members(a *archive, path string, depth int) (bool, error) {
 		return false, fmt.Errorf("ingest: source %s: %w", path, err)
 	}
 	defer done()
-	at := io.NewSectionReader(file, 0, a.size)
+	seen := &failures{ReaderAt: file}
+	at := io.NewSectionReader(seen, 0, a.size)
 	list := tar.NewReader(at)
 	var found []Input
 	index := make(map[string]int)
@@ -281,6 +290,9 @@ func (f *finder) members(a *archive, path string, depth int) (bool, error) {
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
+			if seen.err != nil {
+				return false, fmt.Errorf("ingest: reading %s: %w", path, seen.err)
+			}
 			if len(found) == 0 && !a.once {
 				return false, nil
 			}
@@ -323,6 +335,22 @@ func (f *finder) members(a *archive, path string, depth int) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// failures keeps the last error of a store: it is no damage of what the store holds. What
+// befalls a file of this machine is.
+type failures struct {
+	io.ReaderAt
+	err error
+}
+
+func (f *failures) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.ReaderAt.ReadAt(p, off)
+	var here *fs.PathError
+	if err != nil && err != io.EOF && !errors.As(err, &here) {
+		f.err = err
+	}
+	return n, err
 }
 
 func tornTar(a *archive, err error) string {

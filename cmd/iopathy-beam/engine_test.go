@@ -175,11 +175,11 @@ func survived(t *testing.T, want map[string]string, s Spec, at step) {
 	if err != nil || pid <= 1 {
 		t.Skip("IOPATHY_BEAM_KILL is no process")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
 	killed := make(chan error, 1)
 	go func() { killed <- killAfter(ctx, pid, filepath.Join(s.Config.Out, at.left), at.after) }()
-	counters, err := submit(ctx, "universal", s, 10*time.Minute)
+	counters, err := submit(ctx, "universal", s, time.Hour)
 	cancel()
 	if err != nil {
 		t.Fatal(err)

@@ -100,6 +100,11 @@ func parse(args []string) (Spec, time.Duration, error) {
 	if err != nil {
 		return Spec{}, 0, err
 	}
+	for _, path := range []*string{&c.Out, &c.Lake, &c.Inventory, &c.Model} {
+		if *path, err = bucket.LocalPath(*path); err != nil {
+			return Spec{}, 0, err
+		}
+	}
 	spec := Spec{Config: c, Sources: words[1:], Shards: *shards, Refit: *refit, Version: version(), RunID: time.Now().UTC().Format("20060102T150405.000Z") + "-beam"}
 	if len(spec.Sources) == 0 {
 		spec.Sources = c.Sources

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -53,6 +54,16 @@ var (
 func (a *app) fromBuckets(cmd *cobra.Command) error {
 	var wrong error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if strings.HasPrefix(f.Value.String(), "file://") {
+			path, err := bucket.LocalPath(f.Value.String())
+			if err == nil {
+				err = f.Value.Set(path)
+			}
+			if err != nil {
+				wrong = usage("--%s: %w", f.Name, err)
+			}
+			return
+		}
 		may := slices.Contains(urlFolders, f.Name) || slices.Contains(urlFiles, f.Name)
 		if bucket.IsURL(f.Value.String()) && !may {
 			wrong = usage("--%s %s: a path on this machine is wanted, not the URL of a bucket", f.Name, bucket.Redact(f.Value.String()))
@@ -62,7 +73,11 @@ func (a *app) fromBuckets(cmd *cobra.Command) error {
 		return wrong
 	}
 	for name, setting := range map[string]*string{"anonymise": &a.config.Anonymise, "report.echarts_js": &a.config.Report.EchartsJS, "bucket.dir": &a.config.Bucket.Dir} {
-		if bucket.IsURL(*setting) {
+		path, err := bucket.LocalPath(*setting)
+		if err != nil {
+			return usage("%s: %w", name, err)
+		}
+		if *setting = path; bucket.IsURL(path) {
 			return usage("%s %s: a path on this machine is wanted, not the URL of a bucket", name, bucket.Redact(*setting))
 		}
 	}

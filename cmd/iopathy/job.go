@@ -18,7 +18,6 @@ import (
 	"github.com/iopathy/iopathy/cluster"
 	"github.com/iopathy/iopathy/cmd/internal/local"
 	"github.com/iopathy/iopathy/ingest"
-	"github.com/iopathy/iopathy/ingest/bucket"
 )
 
 func (a *app) runCmd() *cobra.Command {
@@ -50,14 +49,7 @@ func (a *app) sources(args []string) ([]string, error) {
 	if len(args) == 0 {
 		return nil, usage("say what to read: a file, a directory, a glob, the URL of a bucket, or - for standard input")
 	}
-	paths := make([]string, len(args))
-	for i, s := range args {
-		var err error
-		if paths[i], err = bucket.LocalPath(s); err != nil {
-			return nil, failure{exitUsage, err}
-		}
-	}
-	return paths, nil
+	return args, nil
 }
 
 // mainJob is `iopathy run`: the five stages one after another. What was said

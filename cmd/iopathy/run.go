@@ -104,6 +104,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	case errors.As(err, &f):
 		fmt.Fprintf(stderr, "iopathy: %v\n", f.err)
 		return f.code
+	case bucket.Wrong(err):
+		fmt.Fprintf(stderr, "iopathy: %v\n", err)
+		return exitUsage
 	case isUsage(err):
 		fmt.Fprintf(stderr, "iopathy: %v (see iopathy --help)\n", err)
 		return exitUsage

@@ -54,6 +54,7 @@ type Bucket struct {
 	cache cache
 
 	received atomic.Int64
+	known    atomic.Bool // the store has answered once
 }
 
 // Received is how many bytes of objects came so far.
@@ -76,7 +77,7 @@ func Open(ctx context.Context, p Place, o Options) (*Bucket, error) {
 	b, err := blob.OpenBucket(ctx, url)
 	if err != nil {
 		if strings.Contains(err.Error(), "no driver registered") {
-			return nil, fmt.Errorf("bucket: this iopathy was built without %s:// (go build -tags gcs,azure links Google's and Azure's stores)", p.Scheme)
+			return nil, failure{fmt.Sprintf("bucket: this iopathy was built without %s:// (go build -tags gcs,azure links Google's and Azure's stores)", p.Scheme), err, true}
 		}
 		return nil, failed("open", name, err)
 	}
@@ -94,8 +95,9 @@ func (b *Bucket) Close() error { return b.blob.Close() }
 
 // failure is an error of a store without what its text may hold of secrets.
 type failure struct {
-	text string
-	err  error
+	text  string
+	err   error
+	wrong bool // see Wrong
 }
 
 func (f failure) Error() string { return f.text }
@@ -107,11 +109,15 @@ func (f failure) Is(target error) bool {
 }
 
 func failed(op, url string, err error) error {
-	text := strings.Join(strings.Fields(Redact(err.Error())), " ")
+	text, wrong := why(err)
+	if text == "" {
+		text = chatter.ReplaceAllString(err.Error(), "")
+	}
+	text = strings.Join(strings.Fields(Redact(text)), " ")
 	if len(text) > 600 {
 		text = text[:600] + " ..."
 	}
-	return failure{fmt.Sprintf("bucket: %s %s: %s", op, url, text), err}
+	return failure{fmt.Sprintf("bucket: %s %s: %s", op, url, text), err, wrong}
 }
 
 func (b *Bucket) url(key string) string { return b.name + "/" + key }
@@ -146,10 +152,16 @@ func (b *Bucket) again(ctx context.Context, op, key string, deadline time.Durati
 		one, cancel := context.WithTimeout(ctx, deadline)
 		err := request(one)
 		cancel()
+		tries := b.o.Tries
+		if answered(err) {
+			b.known.Store(true)
+		} else if !b.known.Load() {
+			tries = early(err, tries)
+		}
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil || final(err) || n >= b.o.Tries:
+		case ctx.Err() != nil || final(err) || n >= tries:
 			return failed(op, b.url(key), err)
 		}
 		if err := b.pause(ctx, n); err != nil {

@@ -131,6 +131,44 @@ func TestLaws(t *testing.T) {
 	}
 }
 
+// TestSeek holds a stream that is put anywhere against bytes.Reader.
+func TestSeek(t *testing.T) {
+	b := Over(memblob.OpenBucket(nil), "mem://b", quick)
+	defer b.Close()
+	for _, n := range []int{0, 400, 1000, 7500} {
+		data := noise(n)
+		put(t, b, "k", data)
+		r, err := b.Open(context.Background(), "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := bytes.NewReader(data)
+		rng := rand.New(rand.NewPCG(3, uint64(n)))
+		for range 300 {
+			offset, whence := rng.Int64N(int64(n)+200)-100, rng.IntN(3)
+			at, err := r.Seek(offset, whence)
+			wantAt, wantErr := want.Seek(offset, whence)
+			if (err == nil) != (wantErr == nil) || err == nil && at != wantAt {
+				t.Fatalf("%d bytes, Seek(%d, %d): %d, %v; bytes.Reader says %d, %v", n, offset, whence, at, err, wantAt, wantErr)
+			}
+			p, q := make([]byte, rng.IntN(2500)+1), make([]byte, 2500)
+			got, err := io.ReadFull(r, p)
+			wantN, wantErr := io.ReadFull(want, q[:len(p)])
+			if got != wantN || !errors.Is(err, wantErr) || !bytes.Equal(p[:got], q[:got]) {
+				t.Fatalf("%d bytes, %d read at %d: %d, %v; bytes.Reader says %d, %v", n, len(p), at, got, err, wantN, wantErr)
+			}
+			got, err = r.ReadAt(p, offset&1023)
+			if wantN, wantErr = want.ReadAt(q[:len(p)], offset&1023); got != wantN || !errors.Is(err, wantErr) || !bytes.Equal(p[:got], q[:got]) {
+				t.Fatalf("%d bytes, ReadAt: %d, %v; bytes.Reader says %d, %v", n, got, err, wantN, wantErr)
+			}
+		}
+		r.Close()
+		if _, err := r.Seek(0, io.SeekStart); err == nil {
+			t.Error("a stream that is closed can be put elsewhere")
+		}
+	}
+}
+
 // TestChanged holds that no reading mixes two versions of an object.
 func TestChanged(t *testing.T) {
 	b := Over(memblob.OpenBucket(nil), "mem://b", quick)
@@ -225,7 +263,7 @@ func (f *faulty) open(t *testing.T, o Options) *Bucket {
 // connections in mid-read and stands still.
 func TestFaults(t *testing.T) {
 	data := noise(300 << 10)
-	o := Options{BlockBytes: 64 << 10, Pause: time.Millisecond, Deadline: 300 * time.Millisecond}
+	o := Options{BlockBytes: 64 << 10, Pause: time.Millisecond}
 	for name, fault := range map[string]func(int64, http.ResponseWriter) (int, bool){
 		"none": nil,
 		"throttled": func(n int64, w http.ResponseWriter) (int, bool) {
@@ -246,6 +284,10 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &faulty{data: data, fault: fault}
+			o := o
+			if name == "still" {
+				o.Deadline = 300 * time.Millisecond
+			}
 			b := f.open(t, o)
 			if got := get(t, b, "k"); !bytes.Equal(got, data) {
 				t.Errorf("%d bytes came, or others", len(got))
@@ -286,7 +328,11 @@ func TestGivesUp(t *testing.T) {
 	for _, c := range []struct {
 		status, tries int // the client of S3 makes three of each of ours
 		code          string
-	}{{503, 2 * 3, "SlowDown"}, {403, 1, "AccessDenied"}, {404, 1, "NoSuchKey"}} {
+		wrong         bool
+	}{
+		{503, 2 * 3, "SlowDown", false}, {404, 1, "NoSuchKey", false}, {400, 1, "EntityTooLarge", false},
+		{403, 1, "AccessDenied", true}, {403, 1, "SignatureDoesNotMatch", true}, {403, 1, "InvalidAccessKeyId", true}, {400, 1, "ExpiredToken", true}, {404, 1, "NoSuchBucket", true},
+	} {
 		f := &faulty{fault: func(_ int64, w http.ResponseWriter) (int, bool) {
 			w.WriteHeader(c.status)
 			fmt.Fprintf(w, `<?xml version="1.0"?><Error><Code>%s</Code></Error>`, c.code)
@@ -297,8 +343,11 @@ func TestGivesUp(t *testing.T) {
 		if err == nil || int(f.requests.Load()) != c.tries || !strings.Contains(err.Error(), c.code) {
 			t.Errorf("%d: %d requests, error %v", c.status, f.requests.Load(), err)
 		}
-		if errors.Is(err, fs.ErrNotExist) != (c.status == 404) {
-			t.Errorf("%d: %v", c.status, err)
+		if errors.Is(err, fs.ErrNotExist) != (c.status == 404) || Wrong(err) != c.wrong || Down(err) != (!c.wrong && c.status != 404) {
+			t.Errorf("%s: %v: wrong %v, down %v", c.code, err, Wrong(err), Down(err))
+		}
+		if words := refusals[c.code]; (words != "") != c.wrong || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "RequestID") {
+			t.Errorf("%s: %v", c.code, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "hush") {
 			t.Errorf("the error tells the secret: %v", err)
@@ -310,6 +359,49 @@ func TestGivesUp(t *testing.T) {
 	defer cancel()
 	if _, err := b.Open(ctx, "k"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("told to stop: %v", err)
+	}
+}
+
+// TestNobodyThere holds that a store that never answered is given up soon, and one that
+// did is not.
+func TestNobodyThere(t *testing.T) {
+	f := &faulty{data: noise(3 << 10)}
+	b := f.open(t, Options{Tries: 3, Pause: time.Millisecond, BlockBytes: 1 << 10})
+	gone := func(b *Bucket) error {
+		t.Helper()
+		_, err := b.Stat(context.Background(), "k")
+		if err == nil || Wrong(err) || !Down(err) || !strings.Contains(err.Error(), "can't be reached") {
+			t.Errorf("nobody listens: %v", err)
+		}
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close() // nobody listens there now
+	p, err := Parse("s3://b?endpoint=http://" + l.Addr().String() + "&use_path_style=true&region=us-east-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	never, err := Open(context.Background(), p, Options{Tries: 1000, Pause: time.Hour}) // who waits between tries waits for ever
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer never.Close()
+	if err := gone(never); strings.Contains(err.Error(), "\n") || len(err.Error()) > 120 {
+		t.Errorf("words: %v", err)
+	}
+	if _, err := b.Stat(context.Background(), "k"); err != nil {
+		t.Fatal(err)
+	}
+	tries := 0
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	refused := &net.OpError{Op: "dial", Net: "tcp", Addr: l.Addr(), Err: errors.New("connection refused")}
+	_ = b.again(ctx, "look at", "k", time.Second, func(context.Context) error { tries++; return refused })
+	if tries != 3 {
+		t.Errorf("a store that has answered before is tried %d times, want 3", tries)
 	}
 }
 

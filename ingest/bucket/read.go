@@ -26,17 +26,25 @@ func versionOf(r *blob.Reader) version {
 	return version{r.Size(), r.ModTime().UnixNano(), entityTag(r)}
 }
 
+// A Reader is an object as it is opened: a stream that can be put anywhere, with reads
+// at any place beside it.
+type Reader interface {
+	io.ReadSeekCloser
+	io.ReaderAt
+}
+
 // Open gives an object's bytes as a stream. Its beginning comes from the
 // blocks that are kept, so that a look at the head of an object costs one
-// request however often it is taken.
-func (b *Bucket) Open(ctx context.Context, key string) (io.ReadCloser, error) {
+// request however often it is taken. A Seek makes no request; the next Read begins one
+// at that byte. ReadAt reads by blocks.
+func (b *Bucket) Open(ctx context.Context, key string) (Reader, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	o, err := b.block(ctx, key, 0)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	return &stream{b: b, ctx: ctx, cancel: cancel, key: key, of: o.of, head: bytes.NewReader(o.data), at: int64(len(o.data))}, nil
+	return &stream{b: b, ctx: ctx, cancel: cancel, key: key, of: o.of, first: o.data, head: bytes.NewReader(o.data), at: int64(len(o.data))}, nil
 }
 
 // stream reads what lies behind the first block by one request, which is made
@@ -47,8 +55,9 @@ type stream struct {
 	cancel context.CancelFunc
 	key    string
 	of     version
-	head   *bytes.Reader
-	at     int64 // of the next byte that is asked for
+	first  []byte        // block of the object
+	head   *bytes.Reader // what is left of it
+	at     int64         // of the next byte that is asked for
 	from   *blob.Reader
 	stop   context.CancelFunc // of the request
 	fails  int                // since the last byte
@@ -140,6 +149,36 @@ func (s *stream) broke(err error) {
 	}
 }
 
+// Seek is io.Seeker's.
+func (s *stream) Seek(offset int64, whence int) (int64, error) {
+	now := s.at - int64(s.head.Len()) // what is left of the first block comes before at
+	switch whence {
+	case io.SeekCurrent:
+		offset += now
+	case io.SeekEnd:
+		offset += s.of.size
+	}
+	switch {
+	case s.err != nil && s.err != io.EOF:
+		return 0, s.err
+	case offset < 0 || whence < io.SeekStart || whence > io.SeekEnd:
+		return 0, fmt.Errorf("bucket: seek %s to %d (%d)", s.b.url(s.key), offset, whence)
+	case offset == now:
+		return now, nil
+	}
+	s.drop()
+	s.err = nil
+	kept := min(offset, int64(len(s.first)))
+	s.head.Reset(s.first[kept:])
+	s.at = max(offset, int64(len(s.first)))
+	return offset, nil
+}
+
+// ReadAt is io.ReaderAt's.
+func (s *stream) ReadAt(p []byte, off int64) (int, error) {
+	return (&ReaderAt{s.b, s.ctx, s.key, s.of}).ReadAt(p, off)
+}
+
 func (s *stream) drop() {
 	if s.stop != nil {
 		s.stop()
@@ -153,9 +192,7 @@ func (s *stream) drop() {
 func (s *stream) Close() error {
 	s.drop()
 	s.cancel()
-	if s.err == nil {
-		s.err = errors.New("bucket: read after Close")
-	}
+	s.err = errors.New("bucket: read after Close")
 	return nil
 }
 

@@ -3,14 +3,20 @@ package bucket
 import (
 	"context"
 	"errors"
+	"net"
 	"net/url"
+	"time"
 
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob" // links s3://
 )
+
+// reach is how long a connection to a store may take to be made.
+const reach = 5 * time.Second
 
 // quiet opens a bucket of S3 anew, with a client that writes nothing to standard
 // error: what goes wrong comes back as an error, or is done again. Where the
@@ -23,6 +29,9 @@ func quiet(ctx context.Context, b *blob.Bucket, p Place) (*blob.Bucket, error) {
 	}
 	o := client.Options()
 	o.Logger = logging.Nop{}
+	if c, ok := o.HTTPClient.(*awshttp.BuildableClient); ok {
+		o.HTTPClient = c.WithDialerOptions(func(d *net.Dialer) { d.Timeout = reach })
+	}
 	silent, err := s3blob.OpenBucket(ctx, s3.New(o), p.Bucket, &s3blob.Options{RequestChecksumCalculation: o.RequestChecksumCalculation})
 	return silent, errors.Join(err, b.Close())
 }

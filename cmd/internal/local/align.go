@@ -34,7 +34,7 @@ func (j *Job) Align(ctx context.Context, a, b string, stdin io.Reader) (*align.R
 
 // alignSource reads the I/Os of the one log that a source is.
 func (j *Job) alignSource(ctx context.Context, source string, stdin io.Reader, bare bool) (*align.Source, error) {
-	inputs, _, err := ingest.ResolveWith([]string{source}, stdin, j.Config.Ingest, j.lister(ctx))
+	inputs, _, err := j.resolve(ctx, []string{source}, stdin)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -11,10 +12,17 @@ import (
 	"github.com/iopathy/iopathy/ingest/lake"
 )
 
-// resolve finds the inputs of sources. Parquet files become inputs of their rows
+// resolve finds the inputs of sources: paths, also as file:// URLs, and URLs of buckets. Parquet files become inputs of their rows
 // as text where a mapping of the settings reads such files.
 func (j *Job) resolve(ctx context.Context, sources []string, stdin io.Reader) ([]ingest.Input, []ingest.Skip, error) {
-	inputs, skips, err := ingest.ResolveWith(sources, stdin, j.Config.Ingest, j.lister(ctx))
+	paths := make([]string, len(sources))
+	for i, s := range sources {
+		var err error
+		if paths[i], err = bucket.LocalPath(s); err != nil {
+			return nil, nil, fmt.Errorf("ingest: source: %w", err)
+		}
+	}
+	inputs, skips, err := ingest.ResolveWith(paths, stdin, j.Config.Ingest, j.lister(ctx))
 	if err != nil {
 		return nil, nil, err
 	}

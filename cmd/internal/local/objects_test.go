@@ -1,6 +1,7 @@
 package local
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
 	"io"
@@ -142,4 +143,83 @@ func TestObjects(t *testing.T) {
 			t.Errorf("%s: error %v", source, err)
 		}
 	}
+}
+
+// TestObjectsCut has two shards read one large object: each fetches its own half, and the
+// lake is that of one reading. A tar in the bucket is read where it lies.
+func TestObjectsCut(t *testing.T) {
+	buckets, b := inMemory(t)
+	log := csvHeader + csvRows("sda", 0, 40_000)
+	upload(t, b, "in/a.csv", []byte(log))
+	ctx := context.Background()
+	job := func(dir string) *Job {
+		c := configs.Default()
+		c.Ingest.ChunkBytes = 100_000
+		return &Job{Config: c, Lake: filepath.Join(dir, "lake"), RunID: "one", Version: "test", Buckets: buckets}
+	}
+	one := job(t.TempDir())
+	if _, err := one.Ingest(ctx, []string{"s3://logs/in/"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := parquetOf(t, one.Lake)
+	got := map[string]string{}
+	for i := range 2 {
+		b.Forget()
+		before := b.Received()
+		j := job(t.TempDir())
+		sources, err := j.Sources(ctx, []string{"s3://logs/in/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pieces, err := sources.Pieces(Shard{i, 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range pieces {
+			if _, err := sources.Read(ctx, p, j.Lake); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for path, data := range parquetOf(t, j.Lake) {
+			got[path] = data
+		}
+		// Half of it to a whole chunk, looks at its head, and what was read ahead.
+		if n := b.Received() - before; n > int64(len(log))*2/3 {
+			t.Errorf("shard %d fetched %d of %d bytes", i, n, len(log))
+		}
+	}
+	sameParquet(t, "two shards", got, want)
+
+	var packed bytes.Buffer
+	w := tar.NewWriter(&packed)
+	for _, name := range []string{"x/1.csv", "x/2.csv"} {
+		data := csvHeader + csvRows(name[2:3], 0, 3000)
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(data))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	upload(t, b, "tar/both.tar", packed.Bytes())
+	path := filepath.Join(t.TempDir(), "both.tar")
+	if err := os.WriteFile(path, packed.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var lakes []map[string]string
+	for _, source := range []string{path, "s3://logs/tar/"} {
+		j := job(t.TempDir())
+		in, err := j.Ingest(ctx, []string{source}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if in.Account.Inputs != 2 || in.Account.Events != 6000 {
+			t.Errorf("%s: %+v", source, in.Account)
+		}
+		lakes = append(lakes, parquetOf(t, j.Lake))
+	}
+	sameParquet(t, "a tar in a bucket", lakes[1], lakes[0])
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/iopathy/iopathy/configs"
 	"github.com/iopathy/iopathy/heatmap"
 	"github.com/iopathy/iopathy/ingest"
+	"github.com/iopathy/iopathy/ingest/bucket"
 	"github.com/iopathy/iopathy/ingest/lake"
 	"github.com/iopathy/iopathy/reports"
 )
@@ -178,7 +179,7 @@ func clockWords(c ingest.ClockReport) string {
 }
 
 // IsSourceError tells an error in the words of the command line (a SOURCE that
-// does not exist) from one of the work.
+// does not exist) from one of the work, or of a store that is down.
 func IsSourceError(err error) bool {
-	return err != nil && (strings.Contains(err.Error(), "ingest: source") || strings.Contains(err.Error(), "no format \""))
+	return err != nil && !bucket.Down(err) && (strings.Contains(err.Error(), "ingest: source") || strings.Contains(err.Error(), "no format \""))
 }
