@@ -31,7 +31,7 @@ var CgroupIO = ingest.Register(ingest.Format{
 		if err != nil {
 			return nil, fmt.Errorf("cgroup-io-stat: %w", err)
 		}
-		d := &cgroupIO{clock: clock, host: []byte(src.Host), device: []byte("dev:")}
+		d := &cgroupIO{clock: clock, host: []byte(src.Host), device: []byte("dev:"), series: ctrSeries{apart: true}}
 		d.quantity(filepath.Base(src.Path))
 		return d, nil
 	},

@@ -193,7 +193,8 @@ type ctrBase struct {
 	host, device   string
 	number, timeNS int64
 	snap           ctrSnapshot
-	fresh          bool  // no interval has used it
+	fresh          bool // no interval has used it
+	gaps           ctrGaps
 	lines          int64 // that wait for a fate while it is fresh
 	position       int64
 	before         ctrSnapshot // what a fall, or a leap, left behind
@@ -201,10 +202,20 @@ type ctrBase struct {
 	hasBefore      bool
 }
 
+// ctrGaps are the readings since that lacked a counter; the last of them counts if no
+// whole one follows.
+type ctrGaps struct {
+	n                int
+	last             ctrSnapshot
+	timeNS, position int64
+	lines, before    int64 // of the last, and of those before it
+}
+
 // ctrSeries makes samples of readings: the differences of each device's
 // counters. Its memory is that of devicesBound devices.
 type ctrSeries struct {
 	wraps bool // counters may be of 32 bits
+	apart bool // each counter has a line of its own: a reading that lacks one is a torn one
 	bases map[string]*ctrBase
 	order []*ctrBase
 	last  *ctrBase // that was asked for
@@ -213,6 +224,9 @@ type ctrSeries struct {
 }
 
 const devicesBound = 1 << 16
+
+// ctrMostGaps is how many readings in a row may lack a counter before it is gone for good.
+const ctrMostGaps = 3
 
 // base gives the last reading of a device, nil if there is none.
 func (c *ctrSeries) base(host, device []byte) *ctrBase {
@@ -261,6 +275,12 @@ func (c *ctrSeries) add(r *ctrRow, out *ingest.Out) {
 		b.fresh, b.lines = true, r.lines
 		return
 	}
+	if c.apart && b.snap.known&^r.snap.known != 0 && b.gaps.n < ctrMostGaps { // the next interval spans it
+		g := &b.gaps
+		*g = ctrGaps{g.n + 1, r.snap, r.timeNS, r.position, r.lines, g.before + g.lines}
+		return
+	}
+	b.passGaps(out)
 	prev := &b.snap
 	if b.hasBefore && b.torn(&r.snap) {
 		prev, dt = &b.before, r.timeNS-b.beforeNS
@@ -285,9 +305,36 @@ func (c *ctrSeries) add(r *ctrRow, out *ingest.Out) {
 // rebase makes r what the next reading is compared with. A first reading that no
 // interval used is evidence.
 func (c *ctrSeries) rebase(b *ctrBase, r *ctrRow, out *ingest.Out) {
+	b.passGaps(out)
 	b.settle(out)
 	b.number, b.timeNS, b.snap = r.number, r.timeNS, r.snap
 	b.position, b.hasBefore = r.position, false
+}
+
+// passGaps leaves the readings that lacked a counter to the interval that spans them.
+func (b *ctrBase) passGaps(out *ingest.Out) {
+	out.Count(ingest.FateUnpaired, "torn-snapshot", b.gaps.before+b.gaps.lines)
+	b.gaps = ctrGaps{}
+}
+
+// endGaps takes the last reading that lacked a counter for what it tells.
+func (c *ctrSeries) endGaps(b *ctrBase, out *ingest.Out) {
+	g := b.gaps
+	if g.n == 0 {
+		return
+	}
+	if ctrDelta(&b.snap, &g.last, g.timeNS-b.timeNS, c.wraps, &c.diff) != "" {
+		b.passGaps(out)
+		return
+	}
+	b.gaps.lines = 0
+	b.passGaps(out)
+	out.Samples = append(out.Samples, ingest.Sample{})
+	s := &out.Samples[len(out.Samples)-1]
+	c.diff.sample(s, g.timeNS, g.timeNS-b.timeNS)
+	s.Host, s.Device, s.Position = out.Names.InternString(b.host), out.Names.InternString(b.device), g.position
+	out.Count(ingest.FateEvent, "", b.lines+g.lines)
+	b.fresh, b.lines = false, 0
 }
 
 func (b *ctrBase) settle(out *ingest.Out) {
@@ -324,6 +371,7 @@ func (b *ctrBase) torn(cur *ctrSnapshot) bool {
 // end settles what waited for a second reading that did not come.
 func (c *ctrSeries) end(out *ingest.Out) {
 	for _, b := range c.order {
+		c.endGaps(b, out)
 		b.settle(out)
 	}
 }

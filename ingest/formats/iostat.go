@@ -137,6 +137,10 @@ func (d *iostatText) Line(line []byte, out *ingest.Out) {
 	if len(tok) > 0 {
 		indent = offsetOf(line, tok[0])
 	}
+	if d.plainRow(tok) {
+		d.deviceLine(line, tok, indent, text, out)
+		return
+	}
 	if i := bannerSeam(line); i > 0 {
 		if len(d.name) > 0 {
 			d.dropName(out)
@@ -194,6 +198,12 @@ func (d *iostatText) Line(line []byte, out *ingest.Out) {
 		}
 		d.deviceLine(line, tok, indent, text, out)
 	}
+}
+
+// plainRow tells a usual row: a name, and as many numbers as there are columns.
+func (d *iostatText) plainRow(tok [][]byte) bool {
+	n := len(tok) - 1
+	return d.table && !d.last && !d.cpu && len(d.name) == 0 && n > 3 && n == len(d.cols) && isDecimal(tok[1][0]) && isDecimal(tok[n][len(tok[n])-1])
 }
 
 // cpuLine reads the shares of CPU time; the line's fate is settled with the

@@ -308,7 +308,7 @@ func (p *ioReports) interval(r *ioReport) (cs int64, exact bool) {
 			if c, ok := p.stamped(nearest, lo, hi); ok {
 				return c, true
 			}
-			rates, sorted = p.rates, true
+			rates = p.rates
 		}
 		for _, c := range [2]int64{period + k, period - k} {
 			if c < lo || c > hi || k == 0 && tried > 0 {
@@ -335,11 +335,11 @@ func (p *ioReports) interval(r *ioReport) (cs int64, exact bool) {
 // stamped finds the interval about the difference of the stamps over which the rates
 // gathered last are whole, and would hardly be by chance.
 func (p *ioReports) stamped(d, lo, hi int64) (c int64, ok bool) {
-	p.rates = distinct(p.rates)
 	near := jitter(d)
 	for k := range near + 1 {
 		for _, c := range [2]int64{d + k, d - k} {
 			if c >= lo && c <= hi && wholeOver(p.rates, c) {
+				p.rates = distinct(p.rates)
 				return c, chanceOver(p.rates, c)*float64(2*near+1) < 0.01
 			}
 		}

@@ -32,7 +32,7 @@ var LustreJobs = ingest.Register(ingest.Format{
 		for _, end := range []string{".gz", ".zst", ".xz", ".txt", ".log", ".yaml", ".job_stats"} {
 			base = strings.TrimSuffix(base, end)
 		}
-		return &lustreJobs{host: []byte(src.Host), target: []byte(base)}, nil
+		return &lustreJobs{host: []byte(src.Host), target: []byte(base), series: ctrSeries{apart: true}}, nil
 	},
 })
 

@@ -33,7 +33,7 @@ var MountStats = ingest.Register(ingest.Format{
 		if err != nil {
 			return nil, fmt.Errorf("mountstats: %w", err)
 		}
-		return &mountStats{clock: clock, host: []byte(src.Host)}, nil
+		return &mountStats{clock: clock, host: []byte(src.Host), series: ctrSeries{apart: true}}, nil
 	},
 })
 
@@ -237,6 +237,7 @@ func (d *mountStats) call(name, b, line []byte, out *ingest.Out) {
 func (d *mountStats) settle(out *ingest.Out) {
 	r := &d.read
 	if r.lines == 0 || len(d.device) == 0 {
+		d.torn = false
 		return
 	}
 	if d.seen == nil {

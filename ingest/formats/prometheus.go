@@ -31,7 +31,7 @@ var Prometheus = ingest.Register(ingest.Format{
 		if err != nil {
 			return nil, fmt.Errorf("prometheus: %w", err)
 		}
-		return &promText{clock: clock, host: []byte(src.Host), series: ctrSeries{wraps: true}, index: make(map[string]int)}, nil
+		return &promText{clock: clock, host: []byte(src.Host), series: ctrSeries{wraps: true, apart: true}, index: make(map[string]int)}, nil
 	},
 })
 

@@ -40,7 +40,9 @@ func (s *promLine) parse(line []byte) string {
 		return "columns"
 	}
 	if s.value, s.finite = parseFloat(s.text); !s.finite && !isNoFigure(s.text) {
-		return "not-a-number"
+		if s.value, s.finite = commaFloat(s.text); !s.finite { // of a script under a locale
+			return "not-a-number"
+		}
 	}
 	i = skipSpaceTab(line, end)
 	end = fieldEnd(line, i)
@@ -51,6 +53,18 @@ func (s *promLine) parse(line []byte) string {
 		}
 	}
 	return ""
+}
+
+// commaFloat reads a number with a decimal comma.
+func commaFloat(b []byte) (float64, bool) {
+	i := bytes.IndexByte(b, ',')
+	if i <= 0 || len(b) > 40 || !isDecimal(b[i-1]) || bytes.IndexByte(b, '.') >= 0 {
+		return 0, false
+	}
+	var mem [40]byte
+	b = append(mem[:0], b...)
+	b[i] = '.'
+	return parseFloat(b)
 }
 
 // labelled reads the labels from i on and gives the index behind their brace, -1

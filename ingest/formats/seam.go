@@ -38,7 +38,7 @@ func (s *markSeam) see(line []byte) {
 
 // seam is where a snapshot's time begins amid a line, 0 if none does.
 func (c *seriesClock) seam(line []byte) int {
-	if i := bytes.LastIndexByte(line, '#'); i > 0 && len(line)-i > 9 && !framed(line[:i]) {
+	if i := bytes.LastIndexByte(line, '#'); i > 0 && len(line)-i > 9 && maybeTime(line[i+1:]) && !framed(line[:i]) {
 		if probe := *c; probe.mark(line[i:]) {
 			return i
 		}
@@ -51,6 +51,13 @@ func (c *seriesClock) seam(line []byte) int {
 		return i
 	}
 	return 0
+}
+
+// maybeTime says that what stands behind a # may be a time: many digits, or a time of day.
+func maybeTime(b []byte) bool {
+	b = bytes.TrimLeft(b, " \t")
+	_, n := scanDigits(b, 0)
+	return n >= 9 || hasClock(b)
 }
 
 // framed says that a text is a part of what stands around a time.

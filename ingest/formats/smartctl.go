@@ -114,6 +114,9 @@ func (d *smartctl) value(v []byte, text bool, _ *ingest.Out) {
 	w := &d.walk
 	key := string(w.key)
 	x, number := fioNumber(v)
+	if text && !number {
+		x, number = commaFloat(v)
+	}
 	if text && key != "gigabytes_processed" {
 		number = false
 	}
@@ -236,7 +239,7 @@ func (d *smartctl) scsi(op, key string, x float64, number bool) {
 	case "errors_corrected_by_rereads_rewrites":
 		what = "_corrected_by_retry"
 	case "gigabytes_processed":
-		what, x = "_bytes", x*1e9
+		what, x = "_bytes", x*1e9 // a text, printed by the locale
 	default:
 		return
 	}

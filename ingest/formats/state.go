@@ -33,7 +33,16 @@ func (c *ioColumn) CheckState() error { return holds(c.field <= ioOther) }
 func (d *cgroupIO) CheckState() error { return holds(!d.waits || len(d.device) >= 4) }
 
 // CheckState holds the place in a report.
-func (d *iostatText) CheckState() error { return holds(d.next >= 0) }
+func (d *iostatText) CheckState() error { return holds(d.next >= 0, d.stampLen >= 0) }
+
+// CheckState holds which counters there are.
+func (s *ctrSnapshot) CheckState() error { return holds(s.known < 1<<ctrFields) }
+
+// CheckState holds the length of a time.
+func (s *markSeam) CheckState() error { return holds(s.n == 0 || s.n >= 16) }
+
+// CheckState holds the interval of a command line.
+func (t *ioTold) CheckState() error { return holds(t.period >= 0) }
 
 // CheckState holds the place among the values.
 func (d *promJSON) CheckState() error {
@@ -82,6 +91,9 @@ func (d *fioJSON) CheckState() error { return holds(d.depth >= 0) }
 
 // CheckState holds the place of the ring and the processes.
 func (d *strace) CheckState() error {
+	if d.echo < 0 {
+		return errState
+	}
 	for _, p := range d.procs {
 		if p == nil {
 			return errState

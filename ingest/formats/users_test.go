@@ -116,6 +116,16 @@ func TestUsersOther(t *testing.T) {
 		return fmt.Sprintf("# 17000000%02d\nnode_disk_reads_completed_total { device = \"sda\" , } %d\n", n, 100+n)
 	}
 	told(t, "blanks", "", scrape(0)+scrape(10), "", "sample 1700000010000000000 interval 10000000000 h sda reads 10")
+	// A scrape that lacks a counter is a torn one: the next interval spans it, or what it has counts if none follows.
+	both := func(n int, reads string) string {
+		return fmt.Sprintf("# 17000000%02d\nnode_disk_reads_completed_total{device=\"sda\"} %s\nnode_disk_writes_completed_total{device=\"sda\"} %d\n", n, reads, 50+n)
+	}
+	told(t, "stale", "", both(0, "100")+both(10, "NaN")+both(20, "300")+both(30, "400"), "lines 12 event 6 merged 0 notes 4 rejects map[] unpaired map[no-figures:1 torn-snapshot:1]",
+		"sample 1700000020000000000 interval 20000000000 h sda reads 200 writes 20 ", "sample 1700000030000000000 interval 10000000000 h sda reads 100 writes 10 ")
+	told(t, "stale at the end", "", both(0, "100")+both(10, "200")+both(20, "NaN"), "", "sample 1700000010000000000 interval 10000000000 h sda reads 100 writes 10 ", "sample 1700000020000000000 interval 10000000000 h sda writes 10 ")
+	told(t, "gone", "", both(0, "100")+both(10, "NaN")+both(20, "NaN")+both(30, "NaN")+both(40, "NaN")+both(50, "NaN"), "", "interval 40000000000 h sda writes 40 ", "sample 1700000050000000000 interval 10000000000 h sda writes 10 ")
+	told(t, "commas", "", "# 1700000000\nsmartmon_x{disk=\"/dev/sda\"} 0,500000e+01\nnode_disk_io_time_seconds_total{device=\"sda\"} 12,5\n# 1700000010\nnode_disk_io_time_seconds_total{device=\"sda\"} 13,75\n", "", "smartmon_x 5 ", "h sda busy_ns 1250000000 ")
+	told(t, "smartctl by a locale", "", "{\"json_format_version\":[1,0],\"smartctl\":{\"exit_status\":0},\"device\":{\"name\":\"/dev/sda\"},\"scsi_error_counter_log\":{\"read\":{\"gigabytes_processed\":\"54231,012\"}}}\n", "", "smart_scsi_read_bytes 5.4231012e+13 ")
 	told(t, "torn labels", "", scrape(0)+"node_disk_written_bytes_total{devicnode_disk_reads_completed_total{device=\"sda\"} 10\n"+scrape(10), "", "NOT written", "NOT devic")
 	told(t, "torn totals", "start_ns=1700000000000000000", "# darshan log version: 3.41\n# exe: a\n# start_time: 1700000000\n# run time: 1.5\ntotal_POSIX_READS: 5\ntotal_POSI# darshan log version: 3.41\n", "", "total_posix_reads 5", "NOT total_posi#")
 	const head = "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
