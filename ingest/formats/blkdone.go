@@ -17,6 +17,10 @@ func (p *blkPairs) complete(d int32, r *blkRecord, out *ingest.Out) {
 			t.move(i, r.Sector, r.Sectors, blkInDriver)
 		}
 	}
+	if i == 0 && !p.beginSeen {
+		p.hold(r, out)
+		return
+	}
 	if i == 0 {
 		out.Count(ingest.FateUnpaired, blkNoIssue, 1)
 		p.lastUnseen = (p.lastUnseen + 1) % blkUnseen
@@ -317,9 +321,16 @@ func (p *blkPairs) pass(d int32, r *blkRecord, out *ingest.Out) {
 // keep the device busy to the end of the input.
 func (p *blkPairs) End(out *ingest.Out) {
 	t := &p.table
+	if !p.beginSeen {
+		p.release(out)
+	}
 	facts, more := 0, 0
 	for i := t.oldest; i != 0; i = t.ios[i].ageNext {
 		io := &t.ios[i]
+		if p.arrives(io) {
+			p.arrival(io, out)
+			continue
+		}
 		if io.passed {
 			out.Count(ingest.FateUnpaired, blkNeverCompleted, int64(io.lines))
 			continue

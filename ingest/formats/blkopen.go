@@ -29,6 +29,7 @@ type blkIO struct {
 	sector   uint64 // first sector that is not completed yet
 	sectors  uint64 // sectors that are not completed yet
 	done     uint64 // sectors completed by earlier C records of this request
+	position int64  // of its first record
 	queued   int64  // Q of the earliest bio, or blkUnknown
 	got      int64  // G, or blkUnknown
 	inserted int64  // first I, or blkUnknown

@@ -72,6 +72,10 @@ type blkPairs struct {
 	ending                 [blkSequences]blkDone
 	lastUnseen, lastEnding int
 	lostNS                 int64 // records were lost at this time, or blkUnknown
+	beginSeen              bool  // of any I/O
+	queueSeen, issueSeen   bool
+	endSeen, endsAlone     bool
+	held                   []blkHalf
 }
 
 // lose takes a notice that records were lost up to now: what is in the driver may have
@@ -112,6 +116,18 @@ func (p *blkPairs) Add(r *blkRecord, out *ingest.Out) {
 	if !ok {
 		out.Reject(r.Text, blkDevOverflow)
 		return
+	}
+	switch r.Action {
+	case blkComplete, blkFinish:
+		p.endSeen = true
+	case blkIssue:
+		p.issueSeen = true
+		p.begin(out)
+	case blkQueue:
+		p.queueSeen = true
+		p.begin(out)
+	case blkGet, blkInsert:
+		p.begin(out)
 	}
 	if r.Pass {
 		p.pass(d, r, out)

@@ -141,10 +141,64 @@ func TestBlkPairsAnyRecords(t *testing.T) {
 	}
 }
 
+// completion adds one without its beginning: the trace holds both ends.
+func completion(p *blkPairs, out *ingest.Out) {
+	out.Tally.Lines++
+	p.Add(&blkRecord{Dev: 8<<20 | 16, Sector: 1 << 30, Sectors: 8, Action: blkComplete, Op: ingest.OpWrite}, out)
+}
+
+// Of a trace that holds one end alone each record is an I/O; with both, what comes
+// before the first beginning are halves.
+func TestBlkPairsOneEnd(t *testing.T) {
+	for _, c := range []struct {
+		actions          string // of I/Os, in turn: each letter for all of them
+		events, unpaired int
+		latency          bool
+	}{
+		{"D", 3, 0, false}, {"Q", 3, 0, false}, {"QG", 3, 0, false}, {"QGD", 3, 0, false}, {"C", 3, 0, false},
+		{"DC", 3, 0, true}, {"QDC", 3, 0, true}, {"CD", 0, 6, false},
+	} {
+		for _, limit := range []int{3, blkOpenLimit} {
+			p := newBlkPairs("h")
+			p.limit = limit
+			out := &ingest.Out{}
+			for n, letter := range []byte(c.actions) {
+				for i := range uint64(3) {
+					out.Tally.Lines++
+					out.Position++
+					p.Add(&blkRecord{
+						TimeNS: int64(n)*1e9 + int64(i), Dev: 8<<20 | 16, PID: 7, Sector: 1000 * (i + 1), Sectors: 8,
+						Action: blkLetter([]byte{letter}), Op: ingest.OpRead,
+					}, out)
+				}
+			}
+			p.End(out)
+			checkSums(t, out)
+			unpaired := int64(0)
+			for _, n := range out.Tally.Unpaired {
+				unpaired += n
+			}
+			facts := 0
+			if c.actions == "CD" { // in flight at the end
+				facts = 3
+			}
+			if len(out.Events) != c.events || unpaired != int64(c.unpaired) || len(out.Evidence) != facts {
+				t.Errorf("%s: %d events, %d facts: %s", c.actions, len(out.Events), len(out.Evidence), tallyText(out))
+			}
+			for i, e := range out.Events {
+				if (e.LatencyNS != ingest.Missing) != c.latency || (e.Kind == ingest.KindNone) == c.latency || e.OffsetBytes != int64(i+1)*512000 || e.SizeBytes != 4096 || e.Position > int64(3*len(c.actions)) {
+					t.Errorf("%s: event %d: %+v", c.actions, i, e)
+				}
+			}
+		}
+	}
+}
+
 func TestBlkPairsTooMany(t *testing.T) {
 	p := newBlkPairs("h")
 	p.limit = 3
 	out := &ingest.Out{}
+	completion(p, out)
 	for i := range uint64(10) {
 		out.Tally.Lines++
 		p.Add(&blkRecord{TimeNS: int64(i), Sector: 8 * i, Sectors: 8, Action: blkQueue, Op: ingest.OpRead}, out)
@@ -158,6 +212,7 @@ func TestBlkPairsTooMany(t *testing.T) {
 		out.Tally.Lines++
 		p.Add(&blkRecord{Dev: i, Sector: 8, Sectors: 8, Action: blkComplete, Op: ingest.OpRead}, out)
 	}
+	p.End(out)
 	checkSums(t, out)
 	if n := out.Tally.Rejects[blkDevOverflow]; n != 5 {
 		t.Errorf("%d rejected, want 5: %s", n, tallyText(out))
@@ -169,6 +224,7 @@ func TestBlkPairsTooMany(t *testing.T) {
 func TestBlkPairsOpenFacts(t *testing.T) {
 	p := newBlkPairs("h")
 	out := &ingest.Out{}
+	completion(p, out)
 	for i := range uint64(blkOpenFacts + 2) {
 		out.Tally.Lines++
 		p.Add(&blkRecord{TimeNS: int64(i), Dev: 8<<20 | 16, Sector: 8 * i, Sectors: 8, Action: blkIssue, Op: ingest.OpWrite}, out)

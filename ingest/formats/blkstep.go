@@ -9,6 +9,7 @@ import (
 // open puts a new I/O into the table, which gives up its oldest when full.
 func (p *blkPairs) open(io *blkIO, out *ingest.Out) {
 	p.room(0, out)
+	io.position = out.Position
 	p.table.add(io)
 }
 
@@ -23,7 +24,11 @@ func (p *blkPairs) room(keep int32, out *ingest.Out) {
 		if old == 0 {
 			return
 		}
-		out.Count(ingest.FateUnpaired, blkTooMany, int64(t.ios[old].lines))
+		if io := &t.ios[old]; p.arrives(io) {
+			p.arrival(io, out)
+		} else {
+			out.Count(ingest.FateUnpaired, blkTooMany, int64(io.lines))
+		}
 		t.remove(old)
 	}
 }

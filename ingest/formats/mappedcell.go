@@ -217,7 +217,9 @@ func (d *mapped) stamp(b []byte, i, end int) (int64, bool) {
 	case d.layout != "":
 		t, err := time.ParseInLocation(d.layout, string(cell), d.zone)
 		if ok = err == nil && t.Year() >= 1970 && t.Year() < 2200; ok {
-			ns = t.UnixNano()
+			if ns = t.UnixNano(); t.Location() == d.zone {
+				ns = firstOf(ns, d.zone)
+			}
 		}
 	case d.origin == 0:
 		ns, ok = mappedNumber(b, i, end, d.unit, d.comma)
