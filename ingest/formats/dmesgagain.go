@@ -8,6 +8,10 @@ func dmesgSeam(line []byte) int {
 	if len(line) < 2 || line[0] != '[' {
 		return 0
 	}
+	first := bytes.TrimLeft(line[1:], " ")
+	if _, dot := scanDigits(first, 0); dot == 0 || dot >= len(first) || first[dot] != '.' {
+		return 0
+	}
 	for i := 1; i < len(line); i++ {
 		at := bytes.IndexByte(line[i:], '[')
 		if at < 0 {

@@ -7,7 +7,8 @@ func isBanner(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("Linux ")) && bytes.IndexByte(line, '(') > 0 && bytes.IndexByte(line, ')') > 0
 }
 
-// plainLine takes the line end, colours and a mail's quote marks off a line. esc
+// plainLine takes the line end, colours, a time in brackets and a mail's quote marks off a
+// line. esc
 // is a buffer for lines with colours.
 func plainLine(line []byte, esc *[]byte) []byte {
 	for n := len(line); n > 0 && (line[n-1] == '\r' || line[n-1] == '\n'); n-- {
@@ -24,6 +25,13 @@ func plainLine(line []byte, esc *[]byte) []byte {
 			}
 		}
 		*esc, line = b, b
+	}
+	if len(line) > 10 && line[0] == '[' { // a loop's own time before each line: "[18:01:12]sda"
+		if end := bytes.IndexByte(line[:min(len(line), 32)], ']'); end >= 9 && hasClock(line[1:end]) {
+			if line = line[end+1:]; len(line) > 0 && line[0] == ' ' {
+				line = line[1:]
+			}
+		}
 	}
 	for len(line) > 0 && line[0] == '>' {
 		line = line[1:]

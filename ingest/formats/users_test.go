@@ -38,6 +38,8 @@ func TestUsersIostat(t *testing.T) {
 	whole := banner("2023-11-14") + head + row(20, 30, usual) + row(21, 31, usual)[:0] + "\n" + head + row(22, 32, usual)
 	told(t, "iostat -x 1", "", "root@n1:~# iostat -x 1 5 | tee log\n"+whole, "", "NOT reads 20", "reads 22")
 	told(t, "iostat -xy 5", "", "$ /usr/bin/iostat -xy 5 > log 2>&1\n"+whole, "", "interval 5000000000 n1 sda reads 100", "interval 5000000000 n1 sda reads 110")
+	// A loop's own time before each line (a report of sysstat's issue 312).
+	told(t, "[18:01:12]sda", "first_report=true", "[18:01:11]"+strings.ReplaceAll(strings.TrimSpace(banner("2023-11-14")+head+row(20, 30, usual)), "\n", "\n[18:01:12]")+"\n", "", "n1 sda reads 20 ")
 	// A device that comes again: what stood between two reports was lost.
 	told(t, "no head", "first_report=true", banner("2023-11-14")+head+row(20, 30, usual)+row(22, 32, usual), "", "sample 1000000000 ", "sample 2000000000 ")
 }
