@@ -157,21 +157,26 @@ func (a *app) hear(in *local.Ingested, err error) (*local.Ingested, error) {
 		a.say("iopathy: %s", line)
 	}
 	for _, r := range in.Reports {
+		path := plain(r.Path)
 		if r.Note != "" {
-			a.say("iopathy: %s: %s", r.Path, r.Note)
+			a.say("iopathy: %s: %s", path, plain(r.Note))
 		}
 		switch {
 		case r.Problem != "":
-			a.say("iopathy: %s: %s", r.Path, r.Problem)
+			a.say("iopathy: %s: %s", path, plain(r.Problem))
 		case r.Torn != "":
-			a.say("iopathy: %s: ends torn (%s): what came before it was read", r.Path, r.Torn)
+			a.say("iopathy: %s: ends torn (%s): what came before it was read", path, r.Torn)
 		case r.Events+r.Samples+r.Evidence+r.Tally.Duplicate == 0:
-			a.say("iopathy: %s: no event and no sample in %s of %s%s", r.Path, cluster.Counted(r.Tally.Lines, "line"), r.Format, reasons(r.Tally.Rejects))
+			why := r.Tally.Rejects
+			if len(why) == 0 {
+				why = r.Tally.Unpaired
+			}
+			a.say("iopathy: %s: no event and no sample in %s of %s%s", path, cluster.Counted(r.Tally.Lines, "line"), r.Format, reasons(why))
 		case r.Tally.Unexpected() > 0 && !slices.Contains(in.OverAll, r.Path):
-			a.say("iopathy: %s: %d of %s rejected%s", r.Path, r.Tally.Unexpected(), cluster.Counted(r.Tally.Lines, "line"), reasons(r.Tally.Rejects))
+			a.say("iopathy: %s: %d of %s rejected%s", path, r.Tally.Unexpected(), cluster.Counted(r.Tally.Lines, "line"), reasons(r.Tally.UnexpectedBy()))
 		}
 		if slices.Contains(in.OverAll, r.Path) {
-			a.say("iopathy: %s: more than %g %% of its lines were rejected%s (they stand in runs/*.rejects.jsonl of the lake)", r.Path, 100*a.config.MaxRejects, reasons(r.Tally.Rejects))
+			a.say("iopathy: %s: more than %g %% of its lines were rejected%s (they stand in runs/*.rejects.jsonl of the lake)", path, 100*a.config.MaxRejects, reasons(r.Tally.UnexpectedBy()))
 		}
 	}
 	return in, nil

@@ -176,6 +176,11 @@ func (d *blkparse) parse(line []byte) string {
 	}
 	r.PID = int32(pid)
 	action := s.word()
+	if len(action) > 2 && isCgroup(action) { // of a message of the kernel
+		if action = s.word(); string(action) != "m" {
+			return blkBadAction
+		}
+	}
 	if len(action) == 0 || len(action) > 2 {
 		return blkBadAction
 	}
@@ -230,6 +235,24 @@ func (d *blkparse) parse(line []byte) string {
 		r.Other = blkAppend
 	}
 	return ""
+}
+
+// isCgroup says whether a word stands for a control group: its number and generation
+// in hexadecimal, or its path.
+func isCgroup(w []byte) bool {
+	if len(w) > 1 && w[0] == '/' {
+		return true
+	}
+	comma := bytes.IndexByte(w, ',')
+	if comma < 1 || comma == len(w)-1 {
+		return false
+	}
+	for i, c := range w {
+		if i != comma && hexDigit(c) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // tail reads what follows rwbs:

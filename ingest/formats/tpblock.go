@@ -225,7 +225,11 @@ func (t *tracepoints) tracer(h *tpHead, text, line []byte, out *ingest.Out) {
 		return
 	}
 	r.Dev = uint32(major<<20 | minor)
-	switch letter := s.word(); string(letter) {
+	letter := s.word()
+	if len(letter) > 2 && isCgroup(letter) { // option blk_cgroup
+		letter = s.word()
+	}
+	switch string(letter) {
 	case "P", "U", "UT", "m":
 		out.Note()
 		return
