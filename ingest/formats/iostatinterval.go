@@ -250,6 +250,10 @@ type ioDrift struct{ sum, least, most int64 }
 // driftSlack is, in hundredths, what lies between the reading of counters and of the clock.
 const driftSlack = 20
 
+// nearPeriod is by how many hundredths the period may lie beyond the bounds and still be
+// what is looked for about.
+const nearPeriod = 5
+
 // bounds are the intervals between two reports whose stamps are d apart.
 func (p *ioDrift) bounds(d int64) (lo, hi int64) {
 	return d + max(-99, p.most-p.sum-99-driftSlack), d + min(99, p.least-p.sum+99+driftSlack)
@@ -278,7 +282,7 @@ func (p *ioReports) interval(r *ioReport) (cs int64, exact bool) {
 		p.shorter = d
 		nearest = d
 		lo, hi = p.drift.bounds(d)
-		if near := jitter(p.period); period < lo-near || period > hi+near {
+		if period < lo-nearPeriod || period > hi+nearPeriod {
 			period = d
 		}
 		period = min(max(period, lo), hi)

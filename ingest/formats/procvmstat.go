@@ -31,7 +31,7 @@ var ProcVmstat = ingest.Register(ingest.Format{
 // is nil if it is none. ok is false if the value is no figure.
 func vmstatRow(line []byte) (name []byte, value int64, ok bool) {
 	line = trimBlanks(line)
-	if i := bytes.IndexByte(line, ':'); i > 0 && line[0] == '/' {
+	if i := bytes.IndexByte(line, ':'); i > 0 && line[0] == '/' && bytes.HasSuffix(line[:i], []byte("vmstat")) {
 		line = line[i+1:]
 	}
 	i := 0

@@ -36,6 +36,9 @@ func TestUsersIostat(t *testing.T) {
 	told(t, "sar in words", "", banner("Tuesday 14 November 2023")+"10:13:20 PM          DEV       tps     rkB/s     wkB/s\n10:13:21 PM          sda      4.00     16.00      0.00\n", "", "sample 1700000001000000000 ")
 	// Whole rates in a first report could be those of -y; the command says whether they are.
 	whole := banner("2023-11-14") + head + row(20, 30, usual) + row(21, 31, usual)[:0] + "\n" + head + row(22, 32, usual)
+	// A first interval that a restart made shorter does not draw the next ones to its length.
+	told(t, "sar after a restart", "", banner("2023-11-14")+"22:13:20       LINUX RESTART\t(2 CPU)\n\n22:13:24          DEV       tps     rkB/s     wkB/s\n22:23:20          sda      4.00     16.00      0.00\n22:33:20          sda      4.00     16.00      0.00\n", "",
+		"interval 596000000000 n1 sda read_bytes 9764864 ", "interval 600000000000 n1 sda read_bytes 9830400 ")
 	told(t, "iostat -x 1", "", "root@n1:~# iostat -x 1 5 | tee log\n"+whole, "", "NOT reads 20", "reads 22")
 	told(t, "iostat -xy 5", "", "$ /usr/bin/iostat -xy 5 > log 2>&1\n"+whole, "", "interval 5000000000 n1 sda reads 100", "interval 5000000000 n1 sda reads 110")
 	// A loop's own time before each line (a report of sysstat's issue 312).
@@ -125,6 +128,7 @@ func TestUsersOther(t *testing.T) {
 	told(t, "stale", "", both(0, "100")+both(10, "NaN")+both(20, "300")+both(30, "400"), "lines 12 event 6 merged 0 notes 4 rejects map[] unpaired map[no-figures:1 torn-snapshot:1]",
 		"sample 1700000020000000000 interval 20000000000 h sda reads 200 writes 20 ", "sample 1700000030000000000 interval 10000000000 h sda reads 100 writes 10 ")
 	told(t, "stale at the end", "", both(0, "100")+both(10, "200")+both(20, "NaN"), "", "sample 1700000010000000000 interval 10000000000 h sda reads 100 writes 10 ", "sample 1700000020000000000 interval 10000000000 h sda writes 10 ")
+	told(t, "files of a cgroup", "", "# 1700000000\n/sys/fs/cgroup/a/io.max:8:16 rbps=2097152 wbps=max riops=max wiops=120\n/sys/fs/cgroup/a/memory.events:oom_kill 3\n", "", "dev:8:16 read_bytes_per_s_limit 2.097152e+06 ", "NOT - oom_kill")
 	told(t, "gone", "", both(0, "100")+both(10, "NaN")+both(20, "NaN")+both(30, "NaN")+both(40, "NaN")+both(50, "NaN"), "", "interval 40000000000 h sda writes 40 ", "sample 1700000050000000000 interval 10000000000 h sda writes 10 ")
 	told(t, "commas", "", "# 1700000000\nsmartmon_x{disk=\"/dev/sda\"} 0,500000e+01\nnode_disk_io_time_seconds_total{device=\"sda\"} 12,5\n# 1700000010\nnode_disk_io_time_seconds_total{device=\"sda\"} 13,75\n", "", "smartmon_x 5 ", "h sda busy_ns 1250000000 ")
 	told(t, "smartctl by a locale", "", "{\"json_format_version\":[1,0],\"smartctl\":{\"exit_status\":0},\"device\":{\"name\":\"/dev/sda\"},\"scsi_error_counter_log\":{\"read\":{\"gigabytes_processed\":\"54231,012\"}}}\n", "", "smart_scsi_read_bytes 5.4231012e+13 ")
