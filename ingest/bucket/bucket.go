@@ -152,16 +152,13 @@ func (b *Bucket) again(ctx context.Context, op, key string, deadline time.Durati
 		one, cancel := context.WithTimeout(ctx, deadline)
 		err := request(one)
 		cancel()
-		tries := b.o.Tries
 		if answered(err) {
 			b.known.Store(true)
-		} else if !b.known.Load() {
-			tries = early(err, tries)
 		}
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil || final(err) || n >= tries:
+		case ctx.Err() != nil || final(err) || n >= b.o.Tries || !b.known.Load() && hopeless(err):
 			return failed(op, b.url(key), err)
 		}
 		if err := b.pause(ctx, n); err != nil {

@@ -393,6 +393,13 @@ func TestNobodyThere(t *testing.T) {
 	if err := gone(never); strings.Contains(err.Error(), "\n") || len(err.Error()) > 120 {
 		t.Errorf("words: %v", err)
 	}
+	// Somebody takes the connection, and says nothing.
+	f.fault = func(int64, http.ResponseWriter) (int, bool) { time.Sleep(time.Second); return 0, true }
+	silent := f.open(t, Options{Tries: 1000, Pause: time.Hour, Deadline: 100 * time.Millisecond})
+	if _, err := silent.Stat(context.Background(), "k"); !Down(err) || !strings.Contains(err.Error(), "does not answer") {
+		t.Errorf("a store that says nothing: %v", err)
+	}
+	f.fault = nil
 	if _, err := b.Stat(context.Background(), "k"); err != nil {
 		t.Fatal(err)
 	}

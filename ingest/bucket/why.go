@@ -76,6 +76,9 @@ func why(err error) (words string, wrong bool) {
 	if errors.As(err, &dial) && dial.Op == "dial" {
 		return fmt.Sprintf("%v can't be reached: %v", dial.Addr, dial.Err), false
 	}
+	if errors.Is(err, context.DeadlineExceeded) && !answered(err) {
+		return "the store does not answer", false
+	}
 	return "", false
 }
 
@@ -102,16 +105,11 @@ func answered(err error) bool {
 	return err == nil || gcerrors.Code(err) != gcerrors.Unknown && gcerrors.Code(err) != gcerrors.DeadlineExceeded && gcerrors.Code(err) != gcerrors.Canceled
 }
 
-// early is how many tries an error is worth of a store that has never answered: where
-// nobody listens it is the URL that is wrong, more likely than the network for a while.
-func early(err error, tries int) int {
+// hopeless says that an error of a store that has never answered is worth no other try,
+// beyond the three that the client of S3 makes: it is the URL that is wrong, more likely
+// than the network for a while.
+func hopeless(err error) bool {
 	var dial *net.OpError
 	_, wrong := why(err)
-	switch {
-	case wrong, errors.As(err, &dial) && dial.Op == "dial":
-		return 1 // the client of S3 has tried three times
-	case errors.Is(err, context.DeadlineExceeded):
-		return min(tries, 2)
-	}
-	return tries
+	return wrong || errors.As(err, &dial) && dial.Op == "dial" || errors.Is(err, context.DeadlineExceeded)
 }
