@@ -2,6 +2,8 @@ package formats
 
 import (
 	"encoding/binary"
+
+	"github.com/iopathy/iopathy/ingest"
 )
 
 // blkMagic is the upper three bytes of a record's first word; the lowest is the
@@ -65,6 +67,10 @@ type blkHeader struct {
 	errno   uint16
 	payload uint16 // bytes
 	cgroup  bool   // the payload begins with the id of a cgroup
+
+	foreseen blkAction // of a usual record; else blkNone, and record sees to it
+	op       ingest.Op
+	flags    ingest.Flags
 }
 
 // body is the payload without the id of the cgroup.
@@ -156,6 +162,7 @@ func (a *blkReader) Read(data []byte) (took int, ok bool) {
 			a.heads = a.heads[:len(a.heads)-1]
 			break
 		}
+		h.foresee()
 		took += n
 	}
 	return took, true

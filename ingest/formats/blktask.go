@@ -8,7 +8,7 @@ import (
 
 // kind reads operation and flags as blkparse does: a discard first, else a
 // write, else a read if there is data.
-func (d *blktrace) kind(h *blkHeader, r *blkRecord) {
+func (h *blkHeader) kind(r *blkRecord) {
 	switch {
 	case h.tc&blkTCDiscard != 0:
 		r.Op = ingest.OpDiscard
@@ -42,6 +42,22 @@ func (d *blktrace) kind(h *blkHeader, r *blkRecord) {
 	}
 	if h.tc&blkTCMeta != 0 {
 		r.Flags |= ingest.FlagMeta
+	}
+}
+
+// foresee reads what a usual record is: of an I/O with data, without a cgroup, an error
+// or a payload that tells more. Nothing of it hangs on the records before.
+func (h *blkHeader) foresee() {
+	sectors := uint64(h.bytes >> 9)
+	if h.tc&(blkTCNotify|blkTCPC|blkTCZoneAppend) != 0 || h.cgroup || h.errno != 0 || h.time < 0 || h.pid < 0 ||
+		sectors == 0 || h.sector > blkMaxSector-sectors {
+		return
+	}
+	switch action := blkActions[min(h.action, blkLastAction)]; action {
+	case blkQueue, blkGet, blkInsert, blkIssue, blkComplete:
+		r := blkRecord{Action: action, Sectors: sectors}
+		h.kind(&r)
+		h.foreseen, h.op, h.flags = action, r.Op, r.Flags
 	}
 }
 

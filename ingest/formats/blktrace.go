@@ -258,12 +258,34 @@ func (d *blktrace) Take(run ingest.Run, read ingest.RecordsReader, i int, out *i
 		data := run.Data[took : took+size+int(h.payload)]
 		out.Position = start + int64(took)
 		out.Tally.Lines++
-		d.record(m, h, data[:size], data[size:], out)
+		if !d.usual(m, h, data[:size], out) {
+			d.record(m, h, data[:size], data[size:], out)
+		}
 		m.time = max(h.time, m.time)
 		out.Lineno++
 		took += len(data)
 	}
 	return took
+}
+
+// usual is record for what foresee has read; false: it has not.
+func (d *blktrace) usual(m *blkMember, h *blkHeader, text []byte, out *ingest.Out) bool {
+	ns := d.epoch + (h.time - d.stamp)
+	if h.foreseen == blkNone || ns < 0 {
+		return false
+	}
+	if h.number != 0 {
+		d.follow(m, h, out)
+	}
+	r := &d.rec
+	r.TimeNS, r.Sector, r.Sectors, r.Dev, r.PID = ns, h.sector, uint64(h.bytes>>9), h.device, h.pid
+	r.Action, r.Op, r.Flags, r.Text = h.foreseen, h.op, h.flags, text
+	r.Other, r.Cgroup, r.From, r.Error, r.Pass, r.Comm = 0, 0, 0, 0, false, nil
+	if h.foreseen != blkComplete {
+		r.Comm = d.name(h.pid)
+	}
+	d.pairs.Add(r, out)
+	return true
 }
 
 // skip passes over what is no record, up to the end of the chunk. It has one
@@ -332,7 +354,7 @@ func (d *blktrace) record(m *blkMember, h *blkHeader, text, payload []byte, out 
 	r.TimeNS, r.Sector, r.Sectors, r.Dev, r.PID = ns, h.sector, uint64(h.bytes>>9), h.device, h.pid
 	r.Action, r.Cgroup, r.Text = action, cgroup, text
 	r.Other, r.From, r.Error, r.Flags, r.Pass, r.Comm = 0, 0, 0, 0, false, nil
-	d.kind(h, r)
+	h.kind(r)
 	switch action {
 	case blkQueue, blkGet, blkInsert, blkIssue:
 		r.Comm = d.name(h.pid)
