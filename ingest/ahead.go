@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"context"
+	"sync"
 )
 
 // AheadDecoder is a LinesDecoder of which the reading of usual lines needs nothing of
@@ -76,19 +77,14 @@ func (a *aheadBlock) take(dec AheadDecoder, b *block, out *Out) {
 
 // ahead decodes lines in their order, of which workers have read the usual ones.
 func (r *reader) ahead(ctx context.Context, dec AheadDecoder, c *cutter) (func() error, error) {
-	spare := make(chan *aheadBlock, held*r.workers)
+	spare := sync.Pool{New: func() any { return &aheadBlock{Ahead: dec.Ahead()} }} // of each core its own
 	hand := r.inHand()
 	wait, err := r.inTurns(ctx, c, func(b *block) {
-		var a *aheadBlock
-		select {
-		case a = <-spare:
-		default:
-			a = &aheadBlock{Ahead: dec.Ahead()}
-		}
+		a := spare.Get().(*aheadBlock)
 		if a.read(b) {
 			b.ahead = a
 		} else {
-			spare <- a
+			spare.Put(a)
 		}
 	}, func(b *block) error {
 		hand.block = b
@@ -98,7 +94,7 @@ func (r *reader) ahead(ctx context.Context, dec AheadDecoder, c *cutter) (func()
 		hand.passed(b)
 		if b.ahead != nil {
 			b.ahead.take(dec, b, r.out)
-			spare <- b.ahead
+			spare.Put(b.ahead)
 		} else {
 			decode(dec, b, r.out)
 		}

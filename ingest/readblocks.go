@@ -54,17 +54,8 @@ func (r *reader) parallel(ctx context.Context, f Format, src *Source) (func() er
 		return r.inOrder(ctx, dec, nil, c)
 	}
 	hand := r.inHand()
-	spare := make(chan *Out, held*r.workers) // as many as are in hand at once
-	for range cap(spare) {
-		spare <- smallPool.Get().(*Out)
-	}
-	defer func() {
-		for len(spare) > 0 {
-			smallPool.Put(<-spare)
-		}
-	}()
 	wait, err := r.inTurns(ctx, c, func(b *block) {
-		b.out = <-spare
+		b.out = smallPool.Get().(*Out)
 		decode(dec, b, b.out)
 	}, func(b *block) error {
 		hand.block = b
@@ -74,7 +65,7 @@ func (r *reader) parallel(ctx context.Context, f Format, src *Source) (func() er
 		hand.passed(b)
 		r.out.Append(&b.out.Batch)
 		b.out.Reset()
-		spare <- b.out
+		smallPool.Put(b.out)
 		r.room(b.pos + int64(len(b.data)))
 		return nil
 	})
