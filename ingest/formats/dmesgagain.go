@@ -9,10 +9,11 @@ func dmesgSeam(line []byte) int {
 		return 0
 	}
 	first := bytes.TrimLeft(line[1:], " ")
-	if _, dot := scanDigits(first, 0); dot == 0 || dot >= len(first) || first[dot] != '.' {
+	_, dot := scanDigits(first, 0)
+	if dot == 0 || dot >= len(first) || first[dot] != '.' {
 		return 0
 	}
-	for i := 1; i < len(line); i++ {
+	for i := len(line) - len(first) + dot; i < len(line); i++ {
 		at := bytes.IndexByte(line[i:], '[')
 		if at < 0 {
 			return 0

@@ -78,18 +78,21 @@ func (d *dmesg) scsi(msg, line []byte, out *ingest.Out) dmesgFate {
 		return d.event(out, event, device, msg, line)
 	}
 	has := func(s string) bool { return bytes.Contains(b, []byte(s)) }
-	switch {
-	case has("abort_handler") || has("attempting task abort") || has("ABORT operation started"):
-		return begin("kernel_scsi_abort")
-	case has(" Result: hostbyte=") || bytes.HasPrefix(b, []byte("Result: hostbyte=")):
+	starts := func(s string) bool { return len(b) > len(s) && string(b[:len(s)]) == s }
+	switch { // what a message begins with is looked at before what it holds
+	case starts("Result: hostbyte="):
 		return begin("kernel_scsi_failed")
-	case bytes.HasPrefix(b, []byte("Sense Key : ")):
+	case starts("Sense Key : "):
 		return d.sense(device, b[len("Sense Key : "):], out)
-	case bytes.HasPrefix(b, []byte("Add. Sense: ")):
+	case starts("Add. Sense: "):
 		d.fact(out, "kernel_scsi_add_sense", device, b[len("Add. Sense: "):], 1)
 		return dmesgFact
-	case bytes.HasPrefix(b, []byte("CDB: ")):
+	case starts("CDB: "):
 		return d.cdb(device, tag, b[len("CDB: "):], out)
+	case has("abort_handler") || has("attempting task abort") || has("ABORT operation started"):
+		return begin("kernel_scsi_abort")
+	case has(" Result: hostbyte="):
+		return begin("kernel_scsi_failed")
 	case has("device reset occurred"):
 		return d.event(out, "kernel_device_reset", device, msg, line)
 	case has("timing out command"):
