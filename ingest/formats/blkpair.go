@@ -117,17 +117,8 @@ func (p *blkPairs) Add(r *blkRecord, out *ingest.Out) {
 		out.Reject(r.Text, blkDevOverflow)
 		return
 	}
-	switch r.Action {
-	case blkComplete, blkFinish:
-		p.endSeen = true
-	case blkIssue:
-		p.issueSeen = true
-		p.begin(out)
-	case blkQueue:
-		p.queueSeen = true
-		p.begin(out)
-	case blkGet, blkInsert:
-		p.begin(out)
+	if !p.beginSeen || !p.endSeen || !p.issueSeen || !p.queueSeen {
+		p.see(r.Action, out)
 	}
 	if r.Pass {
 		p.pass(d, r, out)
@@ -180,6 +171,22 @@ func (p *blkPairs) Add(r *blkRecord, out *ingest.Out) {
 		}
 	default:
 		out.Note()
+	}
+}
+
+// see notes what the trace holds.
+func (p *blkPairs) see(action blkAction, out *ingest.Out) {
+	switch action {
+	case blkComplete, blkFinish:
+		p.endSeen = true
+	case blkIssue:
+		p.issueSeen = true
+		p.begin(out)
+	case blkQueue:
+		p.queueSeen = true
+		p.begin(out)
+	case blkGet, blkInsert:
+		p.begin(out)
 	}
 }
 

@@ -119,11 +119,13 @@ func (p *blkPairs) insert(d int32, r *blkRecord, out *ingest.Out) {
 
 func (p *blkPairs) issue(d int32, r *blkRecord, out *ingest.Out) {
 	t := &p.table
-	if old := t.request(d, r.Sector, r.Sectors, r.Op, true); old != 0 && t.ios[old].sectors == r.Sectors && p.ended(&t.ios[old]) {
-		out.Count(ingest.FateUnpaired, blkNeverCompleted, int64(t.ios[old].lines))
-		t.remove(old)
-	}
 	i := t.request(d, r.Sector, r.Sectors, r.Op, false)
+	if i == 0 || t.ios[i].startPrev != 0 || t.ios[i].startNext != 0 { // else it is alone at its place
+		if old := t.request(d, r.Sector, r.Sectors, r.Op, true); old != 0 && t.ios[old].sectors == r.Sectors && p.ended(&t.ios[old]) {
+			out.Count(ingest.FateUnpaired, blkNeverCompleted, int64(t.ios[old].lines))
+			t.remove(old)
+		}
+	}
 	if i == 0 {
 		switch f := p.completedUnseen(d, r); {
 		case f == nil:
